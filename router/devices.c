@@ -15,7 +15,8 @@ struct further {
 };
 
 struct devices {
-    int64_t step_ms;
+    unsigned step_bits;      /* of a step in ms */
+    uint32_t window;         /* steps */
     struct map *users;       /* -> the first of the chain */
     struct further *entries; /* [0] is not used */
     uint32_t made, room;
@@ -23,8 +24,11 @@ struct devices {
 };
 
 struct devices *devices_new(int64_t inactive_ms) {
+    unsigned bits = 0;
+    while (inactive_ms >> (bits + 1) >= DEVICES_STEPS) bits++;
     return MEM_NEW(&(struct devices){
-        .step_ms = inactive_ms > DEVICES_STEPS ? inactive_ms / DEVICES_STEPS : 1,
+        .step_bits = bits,
+        .window = (uint32_t)(inactive_ms >> bits) + 1,
         .users = map_new(),
         .entries = mem_zero(FIRST, sizeof(struct further)),
         .made = 1,
@@ -44,7 +48,12 @@ size_t devices_bytes(const struct devices *devices) {
 }
 
 uint16_t devices_step(const struct devices *devices, int64_t ms) {
-    return (uint16_t)((uint64_t)(ms / devices->step_ms) & DEVICES_STEP_MASK);
+    return (uint16_t)((uint64_t)ms >> devices->step_bits & DEVICES_STEP_MASK);
+}
+
+bool devices_faded(const struct devices *devices, uint16_t heard, uint16_t now) {
+    uint32_t age = (uint32_t)(now - heard) & DEVICES_STEP_MASK;
+    return age > devices->window && age <= DEVICES_STEP_MASK / 2;
 }
 
 static struct device device_of(const struct further *entry) {
@@ -135,7 +144,7 @@ static bool keep_others(struct devices *devices, int64_t user, int64_t session, 
     uint32_t first = first_of(devices, user), *link = &first;
     while (*link) {
         struct further *entry = &devices->entries[*link];
-        if (entry->session == session || (now && devices_faded(entry->heard, *now)))
+        if (entry->session == session || (now && devices_faded(devices, entry->heard, *now)))
             *link = drop(devices, *link);
         else
             link = &entry->next;

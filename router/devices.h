@@ -4,8 +4,8 @@
  *     users   7 -> 2, 9 -> 1                                     the first entry of each
  *     entries [ - | {session, route, heard} | {...} -> 3 | {...} | free ]      a user's in a chain
  *
- * `heard` is when a record of the session last arrived, in steps of a 128th of the inactive window, modulo 2^14: what lies more than half
- * of that away is ahead. So it is right for 64 windows, and presence_sweep forgets a silent session long before.
+ * `heard` is when a record of the session last arrived, in steps of 2^n ms, a 128th of the inactive window or less, modulo 2^14: what lies
+ * more than half of that away is ahead. So it is right for 32 windows, and presence_sweep forgets a silent session long before.
  *
  * Pure but for allocation; one thread.
  */
@@ -18,7 +18,7 @@
 enum {
     DEVICES_MAX = 16, /* entries of a user, the one in the slot included: eight sessions, and as many that are dead */
     DEVICES_STEP_MASK = (1 << 14) - 1,
-    DEVICES_STEPS = 128 /* an inactive window */
+    DEVICES_STEPS = 128 /* an inactive window at least */
 };
 
 struct device {
@@ -50,10 +50,7 @@ size_t devices_bytes(const struct devices *devices);
 uint16_t devices_step(const struct devices *devices, int64_t ms);
 
 /* A session that was heard at `heard` has been silent for the inactive window. */
-static inline bool devices_faded(uint16_t heard, uint16_t now) {
-    uint32_t age = (uint32_t)(now - heard) & DEVICES_STEP_MASK;
-    return age > DEVICES_STEPS && age <= DEVICES_STEP_MASK / 2;
-}
+bool devices_faded(const struct devices *devices, uint16_t heard, uint16_t now);
 
 static inline uint16_t devices_later(uint16_t one, uint16_t other) {
     return ((uint32_t)(other - one) & DEVICES_STEP_MASK) <= DEVICES_STEP_MASK / 2 ? other : one;

@@ -410,7 +410,7 @@ enum presence_change presence_apply(struct presence *presence, const struct loca
 /* Forgets the user's sessions that were silent for the inactive window. */
 static void fade(struct presence *presence, struct presence_slot *slot, uint16_t now) {
     if (slot->more) slot->more = devices_fade(presence->devices, slot->user, now);
-    while (slot->session && devices_faded((uint16_t)slot->heard, now)) drop_own(presence, slot);
+    while (slot->session && devices_faded(presence->devices, (uint16_t)slot->heard, now)) drop_own(presence, slot);
 }
 
 size_t presence_sweep(struct presence *presence, int64_t now, size_t budget) {

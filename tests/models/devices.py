@@ -65,9 +65,9 @@ In some histories processes of the version before, where the greatest session wi
 How it becomes C
 - No record and no schema of `locations` and `deliveries` changes: location 1, nearby-item 2. Superseded (a branch) is written no more.
 - router/presence.[ch]: the slot stays 40 bytes. Of `left : 16` remain `left : 1`, `more : 1` (there are other entries) and `heard : 14`, in steps of
-  a 128th of the inactive window. presence_apply takes the record's arrival. PRESENCE_SUPERSEDED goes, PRESENCE_OLDER comes. The sweep spares a
+  2^n ms, a 128th of the inactive window or less. presence_apply takes the record's arrival. PRESENCE_SUPERSEDED goes, PRESENCE_OLDER comes. The sweep spares a
   slot whose session speaks. A slot whose own session says QUIT takes over another entry: approaches.c goes by there being a route, as before.
-- router/devices.[ch], new: user -> other entries, 24 bytes each, for slots with `more` alone. presence.c calls it; a report of a user with one
+- router/devices.[ch], new: user -> a chain of the other entries, 16 bytes each, for slots with `more` alone. presence.c calls it; a report of a user with one
   device tests one bit of a word that is at hand, for the user and for each friend who is near.
 - router/join.[ch]: `route`, `session`, `self` become an array of answers; beaten_route and older_route go. Recipients are added by route.
   telling.c writes each answer; reports.c loses its branch for superseded; reports that the backlog replaces are of one session (as now).

@@ -7,15 +7,16 @@ enum { USER = 7, INACTIVE = 600000 };
 
 TEST(steps_come_round) {
     struct devices *devices = devices_new(INACTIVE);
-    int64_t round = (int64_t)(INACTIVE / DEVICES_STEPS) * (DEVICES_STEP_MASK + 1);
+    int64_t round = INT64_C(4096) * (DEVICES_STEP_MASK + 1);
     for (int64_t ms = round - INACTIVE; ms < round + INACTIVE; ms += 1000) {
         uint16_t heard = devices_step(devices, ms), near = devices_step(devices, ms + INACTIVE / 2);
         assert_true(heard <= DEVICES_STEP_MASK);
-        assert_false(devices_faded(heard, heard));
-        assert_false(devices_faded(heard, devices_step(devices, ms + INACTIVE - 5000)));
-        assert_true(devices_faded(heard, devices_step(devices, ms + INACTIVE + 10000)));
-        assert_true(devices_faded(heard, devices_step(devices, ms + (int64_t)60 * INACTIVE)));
-        assert_false(devices_faded(devices_step(devices, ms + INACTIVE), heard)); /* the clock of a broker is ahead */
+        assert_false(devices_faded(devices, heard, heard));
+        assert_false(devices_faded(devices, heard, devices_step(devices, ms + INACTIVE - 5000)));
+        assert_true(devices_faded(devices, heard, devices_step(devices, ms + INACTIVE + 10000)));
+        assert_true(devices_faded(devices, heard, devices_step(devices, ms + (int64_t)50 * INACTIVE)));
+        assert_false(
+            devices_faded(devices, devices_step(devices, ms + INACTIVE), heard)); /* the clock of a broker is ahead */
         assert_int_equal(devices_later(heard, near), near);
         assert_int_equal(devices_later(near, heard), near);
     }
@@ -47,11 +48,11 @@ TEST(entries_come_and_go) {
         for (int64_t i = 2; i < 6; i++)
             assert_true(devices_add(devices, round, &(struct device){.session = i, .route = 2, .heard = 1}, &own));
         assert_false(devices_renew(devices, round, &(struct device){.session = 9, .route = 3, .heard = 2}));
-        assert_true(devices_renew(devices, round, &(struct device){.session = 3, .route = 3, .heard = 200}));
+        assert_true(devices_renew(devices, round, &(struct device){.session = 3, .route = 3, .heard = 220}));
         assert_true(devices_remove(devices, round, 2));
-        assert_true(devices_fade(devices, round, 140)); /* of 3, 4 and 5 one is younger */
+        assert_true(devices_fade(devices, round, 160)); /* of 3, 4 and 5 one is younger */
         assert_false(devices_pop(devices, round, &taken));
-        assert_true(taken.session == 3 && taken.route == 3 && taken.heard == 200);
+        assert_true(taken.session == 3 && taken.route == 3 && taken.heard == 220);
         assert_true(devices_add(devices, round, &taken, &own));
         devices_forget(devices, round);
         assert_int_equal(devices_list(devices, round, &taken), 0);

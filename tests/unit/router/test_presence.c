@@ -3,7 +3,7 @@
 #include "router/presence.h"
 #include "unit/kit/kit.h"
 
-enum { USERS = 3000, EVENTS = 200000, SPREAD = 1 << 20, INACTIVE = 12800, STEP = INACTIVE / DEVICES_STEPS };
+enum { USERS = 3000, EVENTS = 200000, SPREAD = 1 << 20, INACTIVE = 12800, STEP = 64 };
 
 struct person {
     bool known, left;
@@ -150,7 +150,7 @@ static void sweep(struct presence *presence, struct person *people, int64_t now)
     for (int i = 0; i < USERS; i++) {
         struct person *p = &people[i];
         for (size_t j = 0; j < p->count;) {
-            if (now / STEP - p->entries[j].heard > DEVICES_STEPS)
+            if (now / STEP - p->entries[j].heard > INACTIVE / STEP + 1)
                 remove_entry(p, j);
             else
                 j++;

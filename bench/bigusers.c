@@ -73,7 +73,7 @@ static void measure(struct world *world, int64_t base, size_t friends, FILE *jso
         struct location event = report(base + (int64_t)(i % USERS), ++world->time);
         context.now = world->time;
         double begun = now_us();
-        if (join_event(&context, &event, &world->result)) {
+        if (join_event(&context, &event, event.time, &world->result)) {
             must(graph_friends(world->graph, 0, event.user, &world->list, &error), &error);
             join_reserve(&world->result, world->list.count);
             join_friends(&context, world->list.items, world->list.count, &nobody, &world->result);
@@ -97,7 +97,7 @@ int main(int argc, char **argv) {
     if (arguments_read(argc, argv, known, ARRAY_SIZE(known)) != 1) bench_fail("it knows --json FILE alone");
     char *folder = bench_folder();
     size_t sent = 0;
-    struct world world = {.presence = presence_new(), .time = NOW};
+    struct world world = {.presence = presence_new(600000), .time = NOW};
     struct error error;
     int64_t from;
     struct graph_options graph = {
@@ -117,7 +117,7 @@ int main(int argc, char **argv) {
     for (int64_t user = 0; user < 5000 + 3 * USERS; user++) {
         struct location event = report(user, NOW);
         event.kind = LOCATION_JOIN;
-        presence_apply(world.presence, &event, NULL, NULL);
+        presence_apply(world.presence, &event, event.time, NULL, NULL);
     }
     if (json) fputc('{', json);
     bench_print_machine(stdout, json, "bigusers");

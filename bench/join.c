@@ -81,7 +81,7 @@ static double floor_seconds(size_t online) {
 }
 
 static struct figures measure(size_t online) {
-    struct presence *presence = presence_new();
+    struct presence *presence = presence_new(600000);
     struct join_result result;
     int64_t friends[FRIENDS];
     uint64_t near = 0;
@@ -91,7 +91,7 @@ static struct figures measure(size_t online) {
     for (size_t i = 0; i < online; i++) {
         struct location event = report_of((int64_t)i * 10, 1000000);
         event.kind = LOCATION_JOIN;
-        presence_apply(presence, &event, NULL, NULL);
+        presence_apply(presence, &event, event.time, NULL, NULL);
     }
     struct join_context context = {.presence = presence,
                                    .now = 1030000,
@@ -109,7 +109,7 @@ static struct figures measure(size_t online) {
     for (int i = 0; i < REPORTS; i++) {
         struct location event = report_of((int64_t)(hash_u64((uint64_t)i) % online) * 10, 1030000);
         choose_friends((uint64_t)i * FRIENDS, event.user, friends);
-        if (!join_event(&context, &event, &result)) continue;
+        if (!join_event(&context, &event, event.time, &result)) continue;
         join_friends(&context, friends, FRIENDS, &nobody, &result);
         near += result.recipient_count;
     }

@@ -159,7 +159,7 @@ static double pass(struct floor *floor, enum depth depth) {
         const struct id_list *friends = depth == JOIN_PRESENT ? &floor->present[speaker] : &floor->friends;
         floor->sum += (uint64_t)event.lat; // so that it is made
         if (depth == REPORTS_ONLY) continue;
-        if (depth >= AND_JOIN && !join_event(&floor->context, &event, &floor->result)) continue;
+        if (depth >= AND_JOIN && !join_event(&floor->context, &event, event.time, &floor->result)) continue;
         int32_t partition = hash_user_partition(event.user, world->partitions);
         if (depth < JOIN_PRESENT &&
             (graph_friends(floor->graph, partition, event.user, &floor->friends, &error) ||
@@ -177,10 +177,10 @@ static double pass(struct floor *floor, enum depth depth) {
 static void everybody_joins(struct floor *floor) {
     const struct world *world = &floor->options->world;
     presence_free(floor->context.presence);
-    floor->context.presence = presence_new();
+    floor->context.presence = presence_new(600000);
     for (int64_t i = 0; i < world->present; i++) {
         struct location event = world_location(world, world_present_index(i), -1);
-        presence_apply(floor->context.presence, &event, NULL, NULL);
+        presence_apply(floor->context.presence, &event, event.time, NULL, NULL);
     }
 }
 

@@ -62,8 +62,8 @@ static void batch_observe(const struct batch *batch, struct codec *codec, struct
             bench_fail(error.text);
         if (!presence_valid(&event) || !report_clock_accept(clock, (int32_t)(event.user % PARTITIONS), &event))
             bench_fail("a report that should count does not");
-        if (presence_apply(presence, &event, NULL, NULL) == PRESENCE_SUPERSEDED)
-            bench_fail("a report is of an old session");
+        if (presence_apply(presence, &event, event.time, NULL, NULL) != PRESENCE_MOVED)
+            bench_fail("a report moves nobody");
         from = batch->ends[i];
     }
 }
@@ -90,14 +90,14 @@ static double copy_bytes(int64_t users) {
 }
 
 static struct row measure(int64_t online) {
-    struct presence *presence = presence_new();
+    struct presence *presence = presence_new(600000);
     struct codec *codec = codec_new();
     int64_t now = clock_wall_ms();
     struct report_clock *clock = report_clock_new(false, PARTITIONS, 60000, 60000);
     report_clock_tick(clock);
     for (int64_t user = 0; user < online; user++) {
         struct location event = report_of(user, now - 60000, LOCATION_JOIN);
-        presence_apply(presence, &event, NULL, NULL);
+        presence_apply(presence, &event, event.time, NULL, NULL);
     }
     struct batch *batch = mem_zero(1, sizeof *batch);
     double seconds = 0, bytes = 0;

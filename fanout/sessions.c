@@ -1,16 +1,24 @@
 /* The table of sessions, their deadlines, and their lives. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "fanout/sessions_private.h"
 
-enum { TICK_MS = 10 /* granularity of deadlines */, HELLO_LEAST_MS = 200 };
+enum { TICK_MS = 10 /* granularity of deadlines */, HELLO_LEAST_MS = 200, CHANCE_BITS = 21, STEPS_A_MS = 1024 };
 
 /* ---- the table ---- */
 
 struct session *sessions_of(const struct sessions *sessions, int64_t user) {
     return map_pointer(sessions->users, (uint64_t)user);
+}
+
+struct session *sessions_numbered(const struct sessions *sessions, int64_t user, int64_t number) {
+    struct session *session = sessions_of(sessions, user);
+    while (session && rest_of(session)->number != number) session = session_twin(session);
+    return session;
 }
 
 void sessions_prefetch(const struct sessions *sessions, int64_t user) { map_prefetch(sessions->users, (uint64_t)user); }
@@ -66,6 +74,7 @@ struct tracer *sessions_tracer(const struct sessions *sessions) {
 }
 size_t sessions_offset(const struct sessions *sessions, size_t place) { return sessions->offsets[place]; }
 int64_t session_user(const struct session *session) { return rest_of(session)->user; }
+int64_t session_number(const struct session *session) { return rest_of(session)->number; }
 int64_t session_deadline(const struct session *session) { return rest_of(session)->deadline.due; }
 struct talk *session_talk(struct session *session) {
     return &rest_of(session)->talk;
@@ -142,6 +151,17 @@ void session_free(struct sessions *sessions, struct session *session) {
     pool_give(sessions->memory, rest);
 }
 
+/* Milliseconds and chance: nobody guesses it, and no other edge gives it out. Each is higher than all before, also within a millisecond and
+ * when the machine's date is set back. */
+static int64_t new_number(struct sessions *sessions) {
+    const uint32_t chances = 1u << CHANCE_BITS;
+    uint32_t random = 0;
+    while (getrandom(&random, sizeof random, 0) != sizeof random) continue;
+    int64_t number = clock_wall_ms() << CHANCE_BITS | (random & (chances - 1));
+    if (number <= sessions->last_number) number = sessions->last_number + 1 + random % (chances / STEPS_A_MS);
+    return sessions->last_number = number;
+}
+
 bool session_greet(struct sessions *sessions, struct session *session, int64_t user, int32_t route) {
     if (!held_take(sessions->by_user, (uint64_t)user, 1)) return false;
     if (rates_take(sessions->hellos, (uint64_t)user, 1, clock_coarse_ms())) {
@@ -150,6 +170,7 @@ bool session_greet(struct sessions *sessions, struct session *session, int64_t u
     }
     waiting_remove(sessions, session);
     table_add(sessions, session, user);
+    rest_of(session)->number = new_number(sessions);
     session->greeted = true;
     session->route = route;
     sessions->metrics.hellos->value++;

@@ -1,6 +1,7 @@
 /* The sessions of an edge: the table of them, their deadlines, and the frames that they are sent.
  *
- * A session is a phone on its socket. It has no user until its hello was good (greeted). A user may have several.
+ * A session is a phone on its socket. It has no user until its hello was good (greeted); then it also has a number, which no other session
+ * has, at whichever edge. A user may have several.
  *
  *     its memory    | sessions.c's own | struct session | first screen's part | second screen's ...
  *                   ^ cache line         ^ cache line: what each delivery looks at; so screens that are not open have their parts, too
@@ -106,6 +107,7 @@ void session_send(struct sessions *sessions, struct session *session);
 void session_send_error(struct sessions *sessions, struct session *session, const char *code, const char *message);
 
 int64_t session_user(const struct session *session);     /* greeted */
+int64_t session_number(const struct session *session);   /* 0: not greeted */
 int64_t session_deadline(const struct session *session); /* when it is looked at next, clock_coarse_ms */
 struct talk *session_talk(struct session *session);
 
@@ -115,6 +117,8 @@ struct session *session_next(const struct session *session);
 
 /* The newest of a user's sessions; NULL: the user has none. The others by session_twin. */
 struct session *sessions_of(const struct sessions *sessions, int64_t user);
+struct session *sessions_numbered(const struct sessions *sessions, int64_t user,
+                                  int64_t number);                     /* the user's with that number; NULL: none */
 void sessions_prefetch(const struct sessions *sessions, int64_t user); /* sessions_of of that user comes soon */
 
 static inline struct session *session_twin(const struct session *session) { return session->twin; }

@@ -64,7 +64,7 @@ void approaches_take(struct approaches *approaches, const struct join_result *re
         } ways[] = {
             {newcomer->seen && other->route == PRESENCE_ROUTE_NONE, other->user, result->user,
              geo_distance(other->at, newcomer->here)},
-            {newcomer->sees && result->route == PRESENCE_ROUTE_NONE, result->user, other->user,
+            {newcomer->sees && !result->answer_count, result->user, other->user,
              geo_distance(result->at, newcomer->there)},
         };
         for (size_t j = 0; j < 2; j++) {

@@ -3,7 +3,7 @@
  * Pure: an event, the user's friend list and presence go in, decisions come out. No Kafka, no RocksDB, no clock, and no
  * allocation but for join_reserve. Two steps, so that the friend list is only read when it matters:
  *
- *     if (join_event(&context, &event, &result)) {       // presence changed: friends are needed
+ *     if (join_event(&context, &event, arrived, &result)) {   // presence changed: friends are needed
  *         ... read the friend list, join_reserve(&result, count) ...
  *         join_friends(&context, friends, count, roundings, &result);
  *     }
@@ -35,26 +35,24 @@ struct join_newcomer {
     struct geo_point there, here;     /* where the user sees the friend to be, and the friend the user */
 };
 
+/* One of the user's sessions, which is told the Roster and the Digest. */
+struct join_answer {
+    int64_t session;
+    int32_t route;
+    bool self; /* before them Self {at, time}: the position is not the session's own */
+};
+
 struct join_result {
     int64_t user;
-
-    /* Superseded {user, beaten_by} goes to the route of the event, whose session is beaten. NONE: nothing is sent. */
-    int32_t beaten_route;
-    int64_t beaten_by;
-    /* Superseded {user, session} goes to the route of the user's older session. NONE: nothing is sent. */
-    int32_t older_route;
-
-    /* The user now: the route and session to answer (route NONE: no session is reachable), the position and its time. */
-    int32_t route;
-    int64_t session;
-    struct geo_point at;
+    struct geo_point at; /* the user's position now, and its time */
     int64_t time;
 
-    bool self;   /* Self to route: the position came by HTTP, past the user's session */
+    struct join_answer *answers; /* DEVICES_MAX at most */
+    size_t answer_count;
     bool left;   /* Left {user} to recipients; else Move {user, at, time} to them */
-    bool roster; /* Roster to route: roster_friends, complete or not */
+    bool roster; /* Roster to each answer's session: roster_friends, complete or not */
     bool complete;
-    bool digest; /* Digest {time, digest_count, digest_hash} to route */
+    bool digest; /* Digest {time, digest_count, digest_hash} to each */
     int32_t digest_count;
     uint64_t digest_hash;
 
@@ -77,9 +75,10 @@ struct join_result {
     /* Private: */
     const struct presence_slot **found;
     size_t capacity;
-    bool had_position; /* `before` is where friends last heard the user to be */
-    bool everyone;     /* the roster names all near friends, not only new ones */
-    bool fresh;        /* the event is newer than all that presence knew of the user: it can bring somebody near */
+    size_t recipient_capacity; /* more, as a friend may have several routes */
+    bool had_position;         /* `before` is where friends last heard the user to be */
+    bool everyone;             /* the roster names all near friends, not only new ones */
+    bool fresh; /* the event is newer than all that presence knew of the user: it can bring somebody near */
     struct geo_point before;
     struct geo_circle circle, circle_before; /* the radius around `at` and around `before` */
     bool moved;                              /* from `before` to elsewhere */
@@ -89,8 +88,10 @@ void join_result_init(struct join_result *result);
 void join_result_free(struct join_result *result);
 void join_reserve(struct join_result *result, size_t friends); /* room for that many friends */
 
-/* Applies the event to presence. True: the caller calls join_friends next; false: the result is complete (perhaps only Superseded). */
-bool join_event(const struct join_context *context, const struct location *event, struct join_result *result);
+/* Applies the event to presence; arrived: presence_apply. True: the caller calls join_friends next; false: the result is complete (perhaps
+ * it is only Self to a session that is behind). */
+bool join_event(const struct join_context *context, const struct location *event, int64_t arrived,
+                struct join_result *result);
 
 /* Completes the result by the friend list (rising order, no duplicates) and the roundings of some of these friends. */
 void join_friends(const struct join_context *context, const int64_t *friends, size_t count,

@@ -21,7 +21,6 @@ static void make_counters(struct router_metrics *m, struct metrics *s) {
         counter(s, "starling_router_deliveries_total", "Positions told: recipients of moves, entries of rosters");
     m->rosters = counter(s, "starling_router_rosters_total", "Rosters sent");
     m->digests = counter(s, "starling_router_digests_total", "Digests sent");
-    m->superseded = counter(s, "starling_router_superseded_total", "Sessions that were told that a newer one exists");
     const char *refused = "starling_router_refused_total", *refused_help = "Events that were not taken, by reason";
     m->refused_sharing = metrics_counter(s, refused, refused_help, "reason=\"opted_out\"");
     m->ignored_time = metrics_counter(s, refused, refused_help, "reason=\"time\"");

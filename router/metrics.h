@@ -5,7 +5,7 @@
 
 struct router_metrics {
     struct metric *events_owned, *events_other; /* locations handled */
-    struct metric *joined, *active_friends, *deliveries, *rosters, *digests, *superseded;
+    struct metric *joined, *active_friends, *deliveries, *rosters, *digests;
     struct metric *refused_sharing, *ignored_time, *undecodable;
     struct metric *batches, *batch_bytes, *batches_lost;
     struct metric *commands, *halves, *transactions, *transactions_failed;

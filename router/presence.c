@@ -39,6 +39,8 @@ struct presence {
         *filter; /* two bits of one word for each user, whom the hash's upper bits lead there: others mostly miss one */
     int filter_bits;
     size_t count;
+    struct devices *devices; /* of slots that have more */
+    int64_t inactive_ms;
     uint32_t sweep_segment; /* where the next sweep goes on */
 };
 
@@ -93,8 +95,10 @@ static size_t segment_bytes(uint32_t groups) { return (size_t)groups * GROUP * (
 
 static void segment_free(struct segment *segment) { table_free(segment->slots, segment_bytes(segment->groups)); }
 
-struct presence *presence_new(void) {
+struct presence *presence_new(int64_t inactive_ms) {
     struct presence *presence = mem_zero(1, sizeof *presence);
+    presence->devices = devices_new(inactive_ms);
+    presence->inactive_ms = inactive_ms;
     presence->filter_bits = FILTER_BITS_MIN;
     presence->filter = table_new(filter_bytes(FILTER_BITS_MIN));
     return presence;
@@ -104,6 +108,7 @@ void presence_free(struct presence *presence) {
     if (!presence) return;
     for (int i = 0; i < SEGMENTS; i++) segment_free(&presence->segments[i]);
     table_free(presence->filter, filter_bytes(presence->filter_bits));
+    devices_free(presence->devices);
     free(presence);
 }
 
@@ -289,20 +294,93 @@ bool presence_valid(const struct location *event) {
            event->opted <= PRESENCE_TIME_MAX && geo_valid((struct geo_point){event->lat, event->lng});
 }
 
+/* ---- a user's sessions ---- */
+
+static struct device device_of(const struct presence_slot *slot) {
+    return (struct device){.session = slot->session, .route = (int32_t)slot->route, .heard = (uint16_t)slot->heard};
+}
+
+static void set_device(struct presence_slot *slot, const struct device *device) {
+    slot->session = device->session;
+    slot->route = device->route;
+    slot->heard = device->heard & DEVICES_STEP_MASK;
+}
+
+/* The slot's own entry goes, and a further one takes its place. */
+static void drop_own(struct presence *presence, struct presence_slot *slot) {
+    struct device next = {.route = PRESENCE_ROUTE_NONE};
+    if (slot->more) slot->more = devices_pop(presence->devices, slot->user, &next);
+    set_device(slot, &next);
+}
+
+static void quit(struct presence *presence, struct presence_slot *slot, int64_t session) {
+    if (!session) return;
+    if (slot->session == session)
+        drop_own(presence, slot);
+    else if (slot->more)
+        slot->more = devices_remove(presence->devices, slot->user, session);
+}
+
+/* A session that is not the slot's. If there are too many, the one that was silent for longest goes. */
+static void enter_further(struct presence *presence, struct presence_slot *slot, const struct device *device) {
+    struct device own = device_of(slot);
+    if (slot->more && devices_renew(presence->devices, slot->user, device)) return;
+    slot->more = devices_add(presence->devices, slot->user, device, &own);
+    set_device(slot, &own);
+}
+
+static void enter(struct presence *presence, struct presence_slot *slot, const struct location *event,
+                  int64_t arrived) {
+    struct device device = {
+        .session = event->session, .route = event->route, .heard = devices_step(presence->devices, arrived)};
+    if (event->route == PRESENCE_ROUTE_NONE) {
+        quit(presence, slot, event->session);
+    } else if (slot->session == event->session) {
+        device.heard = devices_later((uint16_t)slot->heard, device.heard);
+        set_device(slot, &device);
+    } else if (!slot->session) {
+        set_device(slot, &device);
+    } else {
+        enter_further(presence, slot, &device);
+    }
+}
+
+size_t presence_entries(const struct presence *presence, const struct presence_slot *slot,
+                        struct device entries[DEVICES_MAX]) {
+    if (!slot->session) return 0;
+    entries[0] = device_of(slot);
+    return slot->more ? 1 + devices_list(presence->devices, slot->user, entries + 1) : 1;
+}
+
+size_t presence_routes(const struct presence *presence, const struct presence_slot *slot, int32_t routes[DEVICES_MAX]) {
+    struct device entries[DEVICES_MAX];
+    size_t count = presence_entries(presence, slot, entries), distinct = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t j = 0;
+        while (j < distinct && routes[j] != entries[i].route) j++;
+        if (j == distinct) routes[distinct++] = entries[i].route;
+    }
+    return distinct;
+}
+
+/* ---- events ---- */
+
 static enum presence_change apply_leave(struct presence *presence, struct presence_slot *slot,
                                         const struct location *event) {
     if (slot && event->opted < slot->opted) return PRESENCE_UNCHANGED; /* an opt-in came after it */
     if (!slot) slot = insert(presence, event->user);
+    if (slot->more) devices_forget(presence->devices, slot->user);
+    set_device(slot, &(struct device){.route = PRESENCE_ROUTE_NONE});
+    slot->more = 0;
     slot->at = (struct geo_point){0, 0};
     slot->time = event->time;
-    slot->route = PRESENCE_ROUTE_NONE;
     slot->opted = event->opted;
     slot->left = 1;
     return PRESENCE_LEFT;
 }
 
-enum presence_change presence_apply(struct presence *presence, const struct location *event, struct presence_slot *old,
-                                    bool *had) {
+enum presence_change presence_apply(struct presence *presence, const struct location *event, int64_t arrived,
+                                    struct presence_slot *old, bool *had) {
     uint64_t hash = hash_fold((uint64_t)event->user);
     struct presence_slot *slot = segment_find(&presence->segments[segment_of(hash)], hash, event->user);
     if (had) *had = slot != NULL;
@@ -310,19 +388,15 @@ enum presence_change presence_apply(struct presence *presence, const struct loca
 
     if (event->kind == LOCATION_LEAVE) return apply_leave(presence, slot, event);
     if (event->kind == LOCATION_QUIT) {
-        if (slot && slot->session == event->session) slot->route = PRESENCE_ROUTE_NONE;
+        if (slot) quit(presence, slot, event->session);
         return PRESENCE_UNCHANGED;
     }
     if (slot && slot->left && event->opted <= slot->opted) return PRESENCE_UNCHANGED; /* checked before the opt-out */
-    if (slot && event->session && slot->session && event->session < slot->session) return PRESENCE_SUPERSEDED;
 
     bool positioned = slot && !slot->left;
     if (!slot) slot = insert(presence, event->user);
     if (event->opted > slot->opted) slot->opted = event->opted;
-    if (event->session) {
-        slot->session = event->session;
-        slot->route = event->route;
-    }
+    if (event->session) enter(presence, slot, event, arrived);
     slot->left = 0;
     bool older = positioned && slot->time > event->time;
     if (!older) {
@@ -330,18 +404,28 @@ enum presence_change presence_apply(struct presence *presence, const struct loca
         slot->time = event->time;
         return PRESENCE_MOVED;
     }
-    return event->kind == LOCATION_JOIN || event->kind == LOCATION_REJOIN ? PRESENCE_JOINED : PRESENCE_UNCHANGED;
+    return event->kind == LOCATION_REPORT ? PRESENCE_OLDER : PRESENCE_JOINED;
 }
 
-size_t presence_sweep(struct presence *presence, int64_t before, size_t budget) {
+/* Forgets the user's sessions that were silent for the inactive window. */
+static void fade(struct presence *presence, struct presence_slot *slot, uint16_t now) {
+    if (slot->more) slot->more = devices_fade(presence->devices, slot->user, now);
+    while (slot->session && devices_faded(presence->devices, (uint16_t)slot->heard, now)) drop_own(presence, slot);
+}
+
+size_t presence_sweep(struct presence *presence, int64_t now, size_t budget) {
     size_t forgotten = 0, looked = 0;
+    int64_t before = now - 2 * presence->inactive_ms;
+    uint16_t step = devices_step(presence->devices, now);
     for (int visited = 0; visited < SEGMENTS && looked < budget; visited++) {
         uint32_t number = presence->sweep_segment;
         struct segment *segment = &presence->segments[number];
         presence->sweep_segment = (number + 1) % SEGMENTS;
         size_t slots = (size_t)segment->groups * GROUP, before_this = forgotten;
         for (size_t i = 0; i < slots; i++) {
-            if (segment->control[i] & 0x80 || segment->slots[i].time >= before) continue;
+            if (segment->control[i] & 0x80) continue;
+            fade(presence, &segment->slots[i], step);
+            if (segment->slots[i].time >= before || segment->slots[i].session) continue;
             segment_delete(segment, i);
             forgotten++;
         }
@@ -357,7 +441,7 @@ size_t presence_sweep(struct presence *presence, int64_t before, size_t budget) 
 size_t presence_count(const struct presence *presence) { return presence->count; }
 
 size_t presence_bytes(const struct presence *presence) {
-    size_t bytes = sizeof *presence + filter_bytes(presence->filter_bits);
+    size_t bytes = sizeof *presence + filter_bytes(presence->filter_bits) + devices_bytes(presence->devices);
     for (int i = 0; i < SEGMENTS; i++) bytes += segment_bytes(presence->segments[i].groups);
     return bytes;
 }

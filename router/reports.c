@@ -38,6 +38,12 @@ static struct join_context context_of(const struct reports *reports) {
     };
 }
 
+/* When a record arrived, by the clock that presence is swept by. */
+static int64_t arrival(const struct router *router, int64_t received) {
+    bool stream = router->common->clock == SERVICE_CLOCK_STREAM;
+    return stream ? report_clock_now(router->clock) : received;
+}
+
 /* NULL: an event that may reach presence; else why it may not. */
 static const char *complaint(const struct reports *reports, int32_t partition, const struct location *event) {
     if (!presence_valid(event)) return "a number is out of range";
@@ -63,7 +69,7 @@ static bool refused(struct reports *reports, int32_t partition, const struct loc
                              .opted = offset,
                              .accuracy = -1};
     if ((!slot || !slot->left) && !record_collector_leave(router->collector, event->user, leave.opted, leave.time, 0))
-        presence_apply(router->presence, &leave, NULL, NULL);
+        presence_apply(router->presence, &leave, 0, NULL, NULL);
     return true;
 }
 
@@ -72,8 +78,8 @@ static void count_result(struct router_metrics *metrics, const struct join_resul
     metrics->joined->value++;
     metrics->active_friends->value += (double)result->active;
     metrics->deliveries->value += (double)told;
-    metrics->rosters->value += result->roster;
-    metrics->digests->value += result->digest;
+    metrics->rosters->value += (double)(result->roster * result->answer_count);
+    metrics->digests->value += (double)(result->digest * result->answer_count);
     histogram_observe(metrics->friends, (double)friends);
     histogram_observe(metrics->active, (double)result->active);
 }
@@ -84,9 +90,7 @@ static void joined(struct reports *reports, int32_t partition, const struct loca
     struct join_context context = context_of(reports);
     struct join_result *result = &reports->result;
     struct error error;
-    if (!join_event(&context, event, result)) {
-        if (result->beaten_route == PRESENCE_ROUTE_NONE && result->older_route == PRESENCE_ROUTE_NONE) return;
-        router->metrics.superseded->value++;
+    if (!join_event(&context, event, arrival(router, received), result)) {
         telling_result(router->outbox, result, received, now_us);
         return;
     }
@@ -103,7 +107,6 @@ static void joined(struct reports *reports, int32_t partition, const struct loca
     join_reserve(result, reports->friends.count);
     rates_charge(reports->joins, (uint64_t)event->user, (int64_t)reports->friends.count + 1, now_us / 1000);
     join_friends(&context, reports->friends.items, reports->friends.count, &reports->roundings, result);
-    router->metrics.superseded->value += result->older_route != PRESENCE_ROUTE_NONE;
     size_t told = telling_result(router->outbox, result, received, now_us);
     if (router->notifying && result->newcomer_count) notifying_joined(router->notifying, result);
     count_result(&router->metrics, result, reports->friends.count, told);
@@ -154,7 +157,7 @@ void reports_handle(struct reports *reports, const struct kafka_record *record, 
     }
     opting_tick(router->opting);
     if (!owned) {
-        presence_apply(router->presence, &event, NULL, NULL);
+        presence_apply(router->presence, &event, arrival(router, record->timestamp), NULL, NULL);
         discover_event(router->discover, event.user, record->timestamp);
     } else if (!overload_take(reports->overload, record, &event, now_us)) {
         join_report(reports, record->partition, &event, record->timestamp, now_us);
@@ -167,14 +170,16 @@ static void tell_of_friend(struct reports *reports, const struct graph_change *c
     struct join_context context = context_of(reports);
     join_befriended(&context, change->user, change->other, change->rounded, &reports->result);
     if (!reports->result.roster) return;
-    reports->router->metrics.rosters->value++;
+    reports->router->metrics.rosters->value += (double)reports->result.answer_count;
     telling_result(reports->router->outbox, &reports->result, 0, clock_monotonic_us());
 }
 
 static void tell_of_parting(struct reports *reports, const struct graph_change *change) {
+    int32_t routes[DEVICES_MAX];
     const struct presence_slot *slot = presence_find(reports->router->presence, change->user);
-    if (!slot || slot->route == PRESENCE_ROUTE_NONE) return;
-    telling_parted(reports->router->outbox, (int32_t)slot->route, change->user, change->other, clock_monotonic_us());
+    size_t count = slot ? presence_routes(reports->router->presence, slot, routes) : 0;
+    if (!count) return;
+    telling_parted(reports->router->outbox, routes, count, change->user, change->other, clock_monotonic_us());
 }
 
 static void tell_friend(struct reports *reports, const struct graph_change *change) {

@@ -91,7 +91,7 @@ static void each_second(void *context) {
     int64_t wall = clock_wall_ms();
     report_clock_tick(router->clock);
     int64_t now = report_clock_now(router->clock);
-    presence_sweep(router->presence, now - 2 * router->inactive_ms, SWEEP_SLOTS);
+    presence_sweep(router->presence, now, SWEEP_SLOTS);
     if (owner_joined(owner)) {
         deliver_set_stream_time(router->outbox, report_clock_stream(router->clock));
         if (stream && !deliver_blocked(router->outbox)) deliver_beat(router->outbox);

@@ -37,7 +37,7 @@ static bool owns(void *context, int32_t partition) {
 static void make_basics(struct router *router) {
     const struct router_settings *settings = router->settings;
     router_metrics_init(&router->metrics, service_metrics(router->service));
-    router->presence = presence_new();
+    router->presence = presence_new(router->inactive_ms);
     router->codec = codec_new();
     router->epochs = epochs_new();
     router->clock =

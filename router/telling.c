@@ -26,13 +26,6 @@ void telling_put_many(struct deliver *outbox, const struct nearby_item *item,
     deliver_put_many(outbox, &envelope, recipients, count, received, now_us);
 }
 
-static void put_superseded(struct deliver *outbox, int32_t route, int64_t user, int64_t session, int64_t received,
-                           int64_t now_us) {
-    if (route == PRESENCE_ROUTE_NONE) return;
-    struct nearby_item item = {.kind = NEARBY_ITEM_SUPERSEDED, .superseded = {.session = session}};
-    telling_put(outbox, route, user, &item, received, now_us);
-}
-
 static void put_moves(struct deliver *outbox, const struct join_result *r, int64_t received, int64_t now_us) {
     struct nearby_item item;
     if (r->recipient_count) {
@@ -50,45 +43,49 @@ static void put_moves(struct deliver *outbox, const struct join_result *r, int64
     telling_put_many(outbox, &item, r->rounded_recipients, r->rounded_recipient_count, received, now_us);
 }
 
-static struct nearby_item roster_of(const struct join_result *r) {
+static struct nearby_item roster_of(const struct join_result *r, int64_t session) {
     const struct roster_friends friends = {.items = r->roster_friends, .count = r->roster_count};
     if (!r->roster_rounded_count)
         return (struct nearby_item){.kind = NEARBY_ITEM_ROSTER,
-                                    .roster = {.session = r->session, .complete = r->complete, .friends = friends}};
+                                    .roster = {.session = session, .complete = r->complete, .friends = friends}};
     return (struct nearby_item){
         .kind = NEARBY_ITEM_ROUNDED_ROSTER,
-        .rounded_roster = {.session = r->session,
+        .rounded_roster = {.session = session,
                            .complete = r->complete,
                            .friends = friends,
                            .rounded = {.items = r->roster_rounded, .count = r->roster_rounded_count}}};
 }
 
-size_t telling_result(struct deliver *outbox, const struct join_result *r, int64_t received, int64_t now_us) {
+static void put_answer(struct deliver *outbox, const struct join_result *r, const struct join_answer *to,
+                       int64_t received, int64_t now_us) {
     struct nearby_item item;
-    put_superseded(outbox, r->beaten_route, r->user, r->beaten_by, received, now_us);
-    put_superseded(outbox, r->older_route, r->user, r->session, received, now_us);
-    put_moves(outbox, r, received, now_us);
-    if (r->self) {
+    if (to->self) {
         item =
             (struct nearby_item){.kind = NEARBY_ITEM_SELF,
-                                 .self = {.session = r->session, .lat = r->at.lat, .lng = r->at.lng, .time = r->time}};
-        telling_put(outbox, r->route, r->user, &item, received, now_us);
+                                 .self = {.session = to->session, .lat = r->at.lat, .lng = r->at.lng, .time = r->time}};
+        telling_put(outbox, to->route, r->user, &item, received, now_us);
     }
     if (r->roster) {
-        item = roster_of(r);
-        telling_put(outbox, r->route, r->user, &item, received, now_us);
+        item = roster_of(r, to->session);
+        telling_put(outbox, to->route, r->user, &item, received, now_us);
     }
     if (r->digest) {
         item = (struct nearby_item){
             .kind = NEARBY_ITEM_DIGEST,
             .digest = {
-                .session = r->session, .time = r->time, .count = r->digest_count, .hash = (int64_t)r->digest_hash}};
-        telling_put(outbox, r->route, r->user, &item, received, now_us);
+                .session = to->session, .time = r->time, .count = r->digest_count, .hash = (int64_t)r->digest_hash}};
+        telling_put(outbox, to->route, r->user, &item, received, now_us);
     }
+}
+
+size_t telling_result(struct deliver *outbox, const struct join_result *r, int64_t received, int64_t now_us) {
+    put_moves(outbox, r, received, now_us);
+    for (size_t i = 0; i < r->answer_count; i++) put_answer(outbox, r, &r->answers[i], received, now_us);
     return r->recipient_count + r->rounded_recipient_count + r->roster_count;
 }
 
-void telling_parted(struct deliver *outbox, int32_t route, int64_t user, int64_t friend, int64_t now_us) {
+void telling_parted(struct deliver *outbox, const int32_t *routes, size_t count, int64_t user, int64_t friend,
+                    int64_t now_us) {
     struct nearby_item item = {.kind = NEARBY_ITEM_PARTED, .parted = {.friend = friend}};
-    telling_put(outbox, route, user, &item, 0, now_us);
+    for (size_t i = 0; i < count; i++) telling_put(outbox, routes[i], user, &item, 0, now_us);
 }

@@ -16,5 +16,6 @@ void telling_put_many(struct deliver *outbox, const struct nearby_item *item,
 /* Everything that a join found, in the order in which an edge must hear it. Returns the number of deliveries (recipients). */
 size_t telling_result(struct deliver *outbox, const struct join_result *result, int64_t received, int64_t now_us);
 
-/* The user, whose session is behind that route, and the friend are no longer friends. */
-void telling_parted(struct deliver *outbox, int32_t route, int64_t user, int64_t friend, int64_t now_us);
+/* The user, whose sessions are behind these routes, and the friend are no longer friends. */
+void telling_parted(struct deliver *outbox, const int32_t *routes, size_t count, int64_t user, int64_t friend,
+                    int64_t now_us);

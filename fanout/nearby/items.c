@@ -120,17 +120,6 @@ static void apply_self(const struct items *items, int32_t route, int64_t user, c
     uplink_place(items->uplink, view_reporter(view), &report);
 }
 
-static void apply_superseded(const struct items *items, int32_t route, int64_t user,
-                             const struct superseded *superseded) {
-    struct session *session = sessions_of(items->sessions, user);
-    for (; session; session = session_twin(session)) {
-        struct view *view = view_of(items, session);
-        if (session_route(session) != route || session_leaving(session) || !view_is_open(view)) continue;
-        if (uplink_superseded(items->uplink, view_reporter(view), superseded->session))
-            session_leave(items->sessions, session, WS_SUPERSEDED, "connected elsewhere", -1);
-    }
-}
-
 static struct lists_move move_of(int64_t user, int32_t lat, int32_t lng, int64_t time, bool rounded) {
     return (struct lists_move){.user = user, .at = {lat, lng}, .time = time, .rounded = rounded};
 }
@@ -165,7 +154,7 @@ int items_apply(const struct items *items, int32_t route, const struct deliver_e
     case NEARBY_ITEM_SELF: apply_self(items, route, envelope->recipients[0], &item.self); break;
     case NEARBY_ITEM_LEFT: apply_left(items, route, envelope, &item.left); break;
     case NEARBY_ITEM_PARTED: apply_parted(items, route, envelope->recipients[0], &item.parted); break;
-    case NEARBY_ITEM_SUPERSEDED: apply_superseded(items, route, envelope->recipients[0], &item.superseded); break;
+    case NEARBY_ITEM_SUPERSEDED: break; /* of routers of before 0.3: a user's sessions live side by side */
     }
     return 0;
 }

@@ -5,7 +5,6 @@
  *
  *     nearby.c  one session's list      faces.c    friends' entries as text
  *     lists.c   what lists share        optouts.c  who opts out leaves all lists
- *     rival.c   which of a user's sessions stays
  */
 #include "fanout/screens.h"
 
@@ -117,10 +116,13 @@ static void hello(void *context, struct session *session, const json_t *message)
     struct report report;
     struct error error;
     const char *code;
+    struct view *view = view_of(product, session);
+    int64_t before = nearby_hello_before(message);
+    if (before && !view_is_open(view)) uplink_follow(view_reporter(view), before);
     if (nearby_hello_parse(message, &report, &code, &error)) return; /* without a place */
     open_view(product, session);
     if (refuse_time(product, session, report.time)) {
-        if (!shares_now(product, session)) view_first_page(product->views, view_of(product, session));
+        if (!shares_now(product, session)) view_first_page(product->views, view);
     } else {
         take_report(product, session, &report);
     }
@@ -312,6 +314,7 @@ static int start(const struct screen_options *options, void **made, struct error
         .metrics = service_metrics(options->service),
         .sessions = options->sessions,
         .min_report_ms = settings->min_report_ms,
+        .inactive_ms = common->inactive_after_s * 1000,
         .context = product,
         .shares = shares,
         .up = broker_up,

@@ -60,3 +60,12 @@ int nearby_hello_parse(const json_t *hello, struct report *report, const char **
     if (!json_object_get(hello, "lat") && !json_object_get(hello, "lng")) return -ENOENT;
     return parse_report(hello, report, code, error);
 }
+
+int64_t nearby_hello_before(const json_t *hello) {
+    const char *text;
+    char *end;
+    if (!json_given(hello, "before") || json_want_text(hello, "before", &text, NULL)) return 0;
+    errno = 0;
+    int64_t number = strtoll(text, &end, 10);
+    return end == text || *end || errno || number < 0 ? 0 : number;
+}

@@ -28,6 +28,9 @@ int nearby_request_parse(const char *type, const json_t *message, struct nearby_
 /* A hello's place. 0; -ENOENT: it has none (neither lat nor lng); -EINVAL as above. */
 int nearby_hello_parse(const json_t *hello, struct report *report, const char **code, struct error *error);
 
+/* The number of the phone's session before (`session` of its welcome), which a hello may name; 0: it names none that can be read. */
+int64_t nearby_hello_before(const json_t *hello);
+
 /* A cursor as the text that goes to the phone and comes back. */
 enum { CURSOR_TEXT_MAX = 64 };
 void cursor_format(struct nearby_cursor cursor, char text[CURSOR_TEXT_MAX]);

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "base/bytes.h"
 #include "base/chance.h"
@@ -11,12 +10,11 @@
 #include "base/mem.h"
 #include "event/codec.h"
 
-enum { RETRY_MS = 500, REJOIN_AGAIN_MS = 500, REJOIN_SPREAD_MS = 1000, STEPS_A_MS = 1024 };
+enum { RETRY_MS = 500, REJOIN_AGAIN_MS = 500, REJOIN_SPREAD_MS = 1000, WORDS_A_WINDOW = 3 };
 
 struct uplink {
     struct uplink_options options;
     struct map *numbers; /* a session's number -> its reporter */
-    int64_t last_number; /* that was given out */
     struct reporter *unsent, **unsent_tail;
     size_t unsent_count;
     struct loop_timer *retry;
@@ -24,28 +22,9 @@ struct uplink {
     struct chance chance;
     struct buffer record;
     struct {
-        struct metric *reports, *unsent, *rejoins, *replaced, *superseded;
+        struct metric *reports, *unsent, *rejoins, *replaced, *words;
     } metrics;
 };
-
-/* ---- a session's number ---- */
-
-static void set_number(struct uplink *uplink, struct reporter *reporter, int64_t number) {
-    reporter->rival.number = number;
-    *map_put(uplink->numbers, (uint64_t)number, NULL) = (uint64_t)(uintptr_t)reporter;
-}
-
-/* Each is higher than all before, also within a millisecond and when the machine's date is set back; and nobody guesses it. */
-static int64_t new_number(struct uplink *uplink) {
-    const uint32_t chances = 1u << RIVAL_CHANCE_BITS;
-    uint32_t random = 0;
-    while (getrandom(&random, sizeof random, 0) != sizeof random) continue;
-    int64_t number = clock_wall_ms() << RIVAL_CHANCE_BITS | (random & (chances - 1));
-    if (number <= uplink->last_number) number = uplink->last_number + 1 + random % (chances / STEPS_A_MS);
-    while (map_find(uplink->numbers, (uint64_t)number)) number++;
-    uplink->last_number = number;
-    return number;
-}
 
 /* ---- unsent reports ---- */
 
@@ -76,8 +55,9 @@ static bool shares(const struct uplink *uplink, const struct reporter *reporter)
     return uplink->options.shares(uplink->options.context, session_user(reporter->session), &opted);
 }
 
-static int produce(struct uplink *uplink, const struct reporter *reporter, enum location_kind kind,
-                   const struct report *report) {
+/* A record of the user's; number: of the session that it is of. 0: of none, as a report by HTTP. */
+static int produce_of(struct uplink *uplink, struct reporter *reporter, int64_t number, enum location_kind kind,
+                      const struct report *report) {
     const struct uplink_options *options = &uplink->options;
     uint8_t key[8];
     struct location location = {
@@ -86,8 +66,8 @@ static int produce(struct uplink *uplink, const struct reporter *reporter, enum 
         .lng = report->at.lng,
         .time = report->time,
         .kind = kind,
-        .session = reporter->rival.number,
-        .route = session_route(reporter->session),
+        .session = number,
+        .route = number ? session_route(reporter->session) : ROUTE_NONE,
         .accuracy = report->accuracy,
     };
     options->shares(options->context, location.user, &location.opted);
@@ -97,8 +77,16 @@ static int produce(struct uplink *uplink, const struct reporter *reporter, enum 
     event_encode_location(&uplink->record, &location);
     bytes_put_be64(key, (uint64_t)location.user);
     int code = options->send(options->context, key, sizeof key, uplink->record.data, uplink->record.size,
-                             (void *)(uintptr_t)reporter->rival.number);
+                             (void *)(uintptr_t)reporter->number);
     if (code == 0) uplink->metrics.reports->value++;
+    return code;
+}
+
+/* A record of the session's: a word of it. */
+static int produce(struct uplink *uplink, struct reporter *reporter, enum location_kind kind,
+                   const struct report *report) {
+    int code = produce_of(uplink, reporter, reporter->number, kind, report);
+    if (code == 0) reporter->word_ms = clock_coarse_ms() + uplink->options.inactive_ms / WORDS_A_WINDOW;
     return code;
 }
 
@@ -121,15 +109,24 @@ static void keep(struct uplink *uplink, struct reporter *reporter) {
         uplink_place(uplink, reporter, &reporter->held_report);
 }
 
-/* Its place goes out, once more or for the first time. delayed: later than the session took it. */
-static void send_latest(struct uplink *uplink, struct reporter *reporter, bool delayed) {
+/* The JOIN. If the phone has come again before its edge has noticed that it was gone, the session before would be told for minutes. */
+static int join(struct uplink *uplink, struct reporter *reporter, const struct report *place) {
+    int code = reporter->before ? produce_of(uplink, reporter, reporter->before, LOCATION_QUIT, place) : 0;
+    if (code == 0) code = produce(uplink, reporter, LOCATION_JOIN, place);
+    if (code) return code;
+    reporter->before = 0;
+    session_schedule(uplink->options.sessions, reporter->session); /* of words there are deadlines from now on */
+    return 0;
+}
+
+/* Its place goes out, once more or for the first time. */
+static void send_latest(struct uplink *uplink, struct reporter *reporter) {
     unsent_remove(uplink, reporter);
     keep(uplink, reporter);
     if (session_leaving(reporter->session) || reporter->list->time < 0 || !shares(uplink, reporter)) return;
     struct report place = place_of(reporter);
     reporter->report_ms = clock_coarse_ms() + uplink->options.min_report_ms;
-    reporter->rival.delayed |= delayed && !reporter->joined;
-    if (produce(uplink, reporter, reporter->joined ? LOCATION_REPORT : LOCATION_JOIN, &place))
+    if (reporter->joined ? produce(uplink, reporter, LOCATION_REPORT, &place) : join(uplink, reporter, &place))
         unsent_add(uplink, reporter);
     else
         reporter->joined = true;
@@ -158,20 +155,21 @@ static bool repeats(const struct reporter *reporter, const struct report *report
 void uplink_report(struct uplink *uplink, struct reporter *reporter, const struct report *report) {
     if (repeats(reporter, report)) return;
     if (hold(uplink, reporter, report)) return;
-    bool older = report->time < reporter->list->time, first = reporter->list->time < 0;
+    bool older = report->time < reporter->list->time;
     if (!older) uplink_place(uplink, reporter, report);
-    /* An older one is for history. A session that nobody knows of must first be known where it is now. */
+    /* An older one is for history, and no word of the session: routers would tell it where it is. A session that nobody knows of must first
+     * be known where it is now. */
     if (older && reporter->joined && shares(uplink, reporter)) {
         reporter->report_ms = clock_coarse_ms() + uplink->options.min_report_ms;
-        produce(uplink, reporter, LOCATION_REPORT, report);
+        produce_of(uplink, reporter, 0, LOCATION_REPORT, report);
     } else {
-        send_latest(uplink, reporter, !first);
+        send_latest(uplink, reporter);
     }
 }
 
 /* ---- the list again ---- */
 
-void uplink_rejoin(struct uplink *uplink, struct reporter *reporter) {
+static void produce_rejoin(struct uplink *uplink, struct reporter *reporter, struct metric *counter) {
     struct report place = place_of(reporter);
     reporter->rejoin_ms = 0;
     if (reporter->held) { /* its position is news, and goes as a report */
@@ -185,8 +183,12 @@ void uplink_rejoin(struct uplink *uplink, struct reporter *reporter) {
         reporter->rejoin_ms = clock_coarse_ms() + REJOIN_AGAIN_MS;
         session_schedule(uplink->options.sessions, reporter->session);
     } else {
-        uplink->metrics.rejoins->value++;
+        counter->value++;
     }
+}
+
+void uplink_rejoin(struct uplink *uplink, struct reporter *reporter) {
+    produce_rejoin(uplink, reporter, uplink->metrics.rejoins);
 }
 
 void uplink_rejoin_soon(struct uplink *uplink, struct reporter *reporter) {
@@ -194,37 +196,22 @@ void uplink_rejoin_soon(struct uplink *uplink, struct reporter *reporter) {
 }
 
 int64_t uplink_deadline(const struct reporter *reporter) {
-    int64_t due = reporter->rejoin_ms ? reporter->rejoin_ms : INT64_MAX;
+    int64_t due = reporter->joined ? reporter->word_ms : INT64_MAX;
+    if (reporter->rejoin_ms && reporter->rejoin_ms < due) due = reporter->rejoin_ms;
     return reporter->held && reporter->report_ms < due ? reporter->report_ms : due;
 }
 
 void uplink_due(struct uplink *uplink, struct reporter *reporter) {
-    if (!reporter->held && !reporter->rejoin_ms) return;
     int64_t now = clock_coarse_ms();
-    if (reporter->held && now >= reporter->report_ms) send_latest(uplink, reporter, false);
+    if (reporter->held && now >= reporter->report_ms) send_latest(uplink, reporter);
     if (reporter->rejoin_ms && now >= reporter->rejoin_ms) uplink_rejoin(uplink, reporter);
+    if (!reporter->joined || now < reporter->word_ms) return;
+    reporter->word_ms =
+        now + uplink->options.inactive_ms / WORDS_A_WINDOW; /* what cannot go out now goes out by rejoin_ms */
+    produce_rejoin(uplink, reporter, uplink->metrics.words);
 }
 
-/* ---- other sessions of the user, and opting in and out ---- */
-
-void uplink_answered(struct reporter *reporter) { reporter->rival.answered = true; }
-
-bool uplink_superseded(struct uplink *uplink, struct reporter *reporter, int64_t winner) {
-    int64_t number = reporter->rival.number;
-    switch (rival_beaten(&reporter->rival, winner)) {
-    case RIVAL_STAYS: return false;
-    case RIVAL_JOINS_AGAIN:
-        map_remove(uplink->numbers, (uint64_t)number, NULL);
-        set_number(uplink, reporter, reporter->rival.number);
-        reporter->joined = false;
-        send_latest(uplink, reporter, false);
-        return false;
-    case RIVAL_LEAVES: break;
-    }
-    uplink->metrics.superseded->value++;
-    reporter->superseded = true;
-    return true;
-}
+/* ---- opting in and out ---- */
 
 void uplink_opted_out(struct uplink *uplink, struct reporter *reporter) {
     reporter->joined = false;
@@ -232,29 +219,33 @@ void uplink_opted_out(struct uplink *uplink, struct reporter *reporter) {
     unsent_remove(uplink, reporter);
 }
 
-void uplink_opted_in(struct uplink *uplink, struct reporter *reporter) { send_latest(uplink, reporter, true); }
+void uplink_opted_in(struct uplink *uplink, struct reporter *reporter) { send_latest(uplink, reporter); }
 
 /* ---- the end of a session ---- */
 
 void uplink_leave(struct uplink *uplink, struct reporter *reporter) {
-    if (reporter->held && !reporter->superseded) send_latest(uplink, reporter, false);
+    if (reporter->held) send_latest(uplink, reporter);
 }
 
 void uplink_quit(struct uplink *uplink, struct reporter *reporter) {
     uplink_leave(uplink, reporter);
     struct report place = place_of(reporter);
-    if (reporter->joined && !reporter->superseded) produce(uplink, reporter, LOCATION_QUIT, &place);
+    if (reporter->joined) produce(uplink, reporter, LOCATION_QUIT, &place);
 }
 
 void uplink_begin(struct uplink *uplink, struct reporter *reporter, struct session *session, struct nearby *list) {
-    *reporter = (struct reporter){.session = session, .list = list, .accuracy = -1};
-    set_number(uplink, reporter, new_number(uplink));
+    *reporter = (struct reporter){.session = session,
+                                  .list = list,
+                                  .accuracy = -1,
+                                  .number = session_number(session),
+                                  .before = reporter->before};
+    *map_put(uplink->numbers, (uint64_t)reporter->number, NULL) = (uint64_t)(uintptr_t)reporter;
 }
 
 void uplink_end(struct uplink *uplink, struct reporter *reporter) {
     if (!reporter->session) return;
     unsent_remove(uplink, reporter);
-    map_remove(uplink->numbers, (uint64_t)reporter->rival.number, NULL);
+    map_remove(uplink->numbers, (uint64_t)reporter->number, NULL);
     reporter->session = NULL;
 }
 
@@ -272,7 +263,7 @@ static void send_some(void *context) {
     bool up = uplink->options.up(uplink->options.context);
     for (int i = 0; up && i < UPLINK_SLICE && uplink->unsent; i++) {
         struct reporter *reporter = uplink->unsent;
-        send_latest(uplink, reporter, true);
+        send_latest(uplink, reporter);
         up = !reporter->unsent_link; /* it may have been put back: the others wait, too */
     }
     uplink->metrics.unsent->value = (double)uplink->unsent_count;
@@ -293,8 +284,8 @@ struct uplink *uplink_new(const struct uplink_options *options) {
     uplink->metrics.replaced =
         metrics_counter(m, "starling_edge_reports_replaced_total",
                         "Reports that a later one within edge.min.report.ms took the place of.", NULL);
-    uplink->metrics.superseded = metrics_counter(m, "starling_edge_superseded_total",
-                                                 "Sessions closed because the user connected elsewhere.", NULL);
+    uplink->metrics.words = metrics_counter(m, "starling_edge_words_total",
+                                            "Location records of sessions that had long said nothing.", NULL);
     uplink->retry = loop_timer_new(options->loop, RETRY_MS, RETRY_MS, send_some, uplink);
     uplink->sender = loop_idle_new(options->loop, send_some, uplink);
     return uplink;

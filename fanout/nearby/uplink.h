@@ -3,8 +3,9 @@
  *
  *     JOIN      the first report since the session came, or since its user opted in: routers answer with the list
  *     REPORT    each later one, at most one in edge.min.report.ms; one that comes sooner is held, and the newest goes out
- *     REJOIN    the list is asked for again
- *     QUIT      the connection is gone
+ *     REJOIN    the list is asked for again; also by a session that has said nothing for a third of the inactive window, so that routers go
+ *               on to know of it, and it hears where its user is by another device (docs/EXACTNESS.md, rule 5)
+ *     QUIT      the connection is gone, or that of the phone's session before is
  *
  * It produces nothing for a user who is opted out; it keeps the newest place, and sends it as a JOIN when the user opts in. While no
  * broker is there, reports stay unsent; they go out when one is back, a few sessions in each turn of the loop.
@@ -21,7 +22,6 @@
 #include "base/metrics.h"
 #include "fanout/nearby/nearby.h"
 #include "fanout/nearby/request.h"
-#include "fanout/nearby/rival.h"
 #include "fanout/sessions.h"
 
 struct uplink;
@@ -31,14 +31,15 @@ struct reporter {
     /* uplink_deadline looks at these. */
     int64_t report_ms; /* clock_coarse_ms: its report is held back until then, or the next one is */
     int64_t rejoin_ms; /* when it asks for its list; 0: it does not */
+    int64_t word_ms;   /* when it has said nothing for too long; looked at while it is joined */
     bool held;         /* held_report is to be produced at report_ms */
 
     bool joined;             /* a JOIN was produced since it opted in */
-    bool superseded;         /* says no QUIT */
     int32_t accuracy;        /* of the latest report */
     struct session *session; /* NULL: it has not reported yet */
     struct nearby *list;     /* holds its place */
-    struct rival rival;
+    int64_t number;          /* the session's */
+    int64_t before;          /* of the phone's session before, whose QUIT goes in front of the JOIN; 0: of none */
     struct reporter *unsent_next, **unsent_link; /* uplink->unsent; link NULL: its latest report was produced */
     struct report
         held_report; /* its place counts once routers are told: they would not send whom it brings near again */
@@ -50,7 +51,7 @@ struct uplink_options {
     uv_loop_t *loop;
     struct metrics *metrics;
     struct sessions *sessions;
-    int64_t min_report_ms;
+    int64_t min_report_ms, inactive_ms;
     void *context;
     /* The user's sharing now: whether it is on, and the number of the record that says so. */
     bool (*shares)(void *context, int64_t user, int64_t *opted);
@@ -63,7 +64,10 @@ struct uplink_options {
 struct uplink *uplink_new(const struct uplink_options *options);
 void uplink_free(struct uplink *uplink); /* after the last reporter; NULL is fine */
 
-/* The session says where it is for the first time; uplink_report comes next. */
+/* The phone's session before had that number; uplink_begin comes later. */
+static inline void uplink_follow(struct reporter *reporter, int64_t number);
+
+/* The session says where it is for the first time; uplink_report comes next. The reporter is zero but for `before`. */
 void uplink_begin(struct uplink *uplink, struct reporter *reporter, struct session *session, struct nearby *list);
 void uplink_end(struct uplink *uplink, struct reporter *reporter); /* is about to be freed; also one that never began */
 
@@ -73,9 +77,6 @@ void uplink_report(struct uplink *uplink, struct reporter *reporter, const struc
 void uplink_place(struct uplink *uplink, struct reporter *reporter, const struct report *report);
 void uplink_rejoin(struct uplink *uplink, struct reporter *reporter);      /* asks for the complete list, now */
 void uplink_rejoin_soon(struct uplink *uplink, struct reporter *reporter); /* within a second: its route is another */
-void uplink_answered(struct reporter *reporter);                           /* a Roster came */
-/* Another session of the user has the screen. True: this one is to leave. */
-bool uplink_superseded(struct uplink *uplink, struct reporter *reporter, int64_t winner);
 void uplink_opted_out(struct uplink *uplink, struct reporter *reporter);
 void uplink_opted_in(struct uplink *uplink, struct reporter *reporter); /* one that has not joined */
 void uplink_leave(struct uplink *uplink, struct reporter *reporter);    /* a report that is held back goes out now */
@@ -89,4 +90,5 @@ void uplink_due(struct uplink *uplink, struct reporter *reporter);
 void uplink_produced(struct uplink *uplink, void *opaque, int code);
 
 static inline bool uplink_joined(const struct reporter *reporter) { return reporter->joined; }
-static inline int64_t uplink_number(const struct reporter *reporter) { return reporter->rival.number; }
+static inline int64_t uplink_number(const struct reporter *reporter) { return reporter->number; }
+static inline void uplink_follow(struct reporter *reporter, int64_t number) { reporter->before = number; }

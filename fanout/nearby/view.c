@@ -55,6 +55,7 @@ void view_open(struct views *views, struct uplink *uplink, struct view *view, bo
         .first_page_ms = clock_coarse_ms() + views->options.first_page_ms,
         .next = views->first,
         .link = &views->first,
+        .reporter.before = view->reporter.before,
     };
     nearby_init(&view->list, views->lists, views->options.radius_m);
     if (view->next) view->next->link = &view->next;
@@ -193,7 +194,6 @@ void view_first_page(struct views *views, struct view *view) {
 }
 
 void view_answered(struct views *views, struct view *view) {
-    uplink_answered(&view->reporter);
     view_first_page(views, view);
     view_changed(views, view);
 }

@@ -248,40 +248,47 @@ def test_the_second_wrong_digest_in_a_row_has_the_list_sent_again(stage, pair):
     assert stage.kinds(phone.user).count('REJOIN') == 1
 
 
-# one screen a user
+# several screens of a user
 
 
-def test_a_session_that_was_answered_gives_way_to_a_greater_one(stage, pair):
+def test_a_session_is_told_by_its_number_and_ended_by_none(stage, pair, users):
+    phone, join, friend = pair
+    assert stage.said(phone.user)[0]['session'] == int(phone.frames[0]['session'])
+    with stage.cluster.phone(phone.user) as other:
+        other.hello(*at(10), wait=False)
+        second = stage.wait_said(phone.user, 'JOIN', 2)
+        assert int(other.expect('welcome')['session']) == second['session'] != join['session']
+        stage.deliver(second['route'], roster(second, [(friend, at(100), now_ms())]))
+        assert other.expect('nearby')['total'] == 1
+        assert phone.friends() == set()  # that list was not for it
+        for number in (join['session'] + 1, 2**63 - 1):  # routers of 0.2.0 say so
+            for route in range(4):
+                stage.deliver(route, superseded(phone.user, number))
+        stage.deliver(join['route'], roster(join, [(friend, at(100), now_ms())]))
+        phone.wait_screen({friend})
+        moved = now_ms()
+        for route in {join['route'], second['route']}:
+            stage.deliver(route, move(friend, at(200), moved, phone.user))
+        for screen in (phone, other):
+            screen.wait_item(friend, lambda item: item['time'] == moved)
+        stage.deliver(join['route'], myself(join, at(190), now_ms()))
+        assert (phone.closed(), other.closed()) == (None, None)
+    stage.wait_said(phone.user, 'QUIT')
+    assert stage.kinds(phone.user) == ['JOIN', 'JOIN', 'QUIT'] and stage.said(phone.user)[2]['session'] == second['session']
+
+
+def test_a_phone_that_comes_again_ends_its_session_before(stage, pair):
     phone, join, _ = pair
-    stage.deliver(join['route'], superseded(phone.user, join['session']))  # not smaller than itself
-    stage.deliver(join['route'], superseded(phone.user, join['session'] + 1))
-    assert phone.wait_closed() == 4001
-    assert stage.kinds(phone.user) == ['JOIN']  # no QUIT
-
-
-def test_a_session_superseded_before_its_first_roster_tries_once_more(stage, user):
-    stage.share(user)
-    with stage.cluster.phone(user) as phone:
-        phone.hello(*HOME, wait=False)
-        join = stage.wait_said(user, 'JOIN')
-        winner = join['session'] + 12345
-        stage.deliver(join['route'], superseded(user, winner))
-        again = stage.wait_said(user, 'JOIN', 2)
-        assert again == {**join, 'session': again['session']}
-        assert winner < again['session'] <= winner + 2**21  # two that outbid one winner must not take one number
-        stage.deliver(join['route'], roster(join, []))  # the old session's: not for this one
-        stage.deliver(join['route'], superseded(user, again['session'] + 1))
-        assert phone.wait_closed() == 4001
-        assert stage.kinds(user) == ['JOIN', 'JOIN']
-
-
-def test_nobody_outbids_the_greatest_session(stage, user):
-    stage.share(user)
-    with stage.cluster.phone(user) as phone:
-        phone.hello(*HOME, wait=False)
-        join = stage.wait_said(user, 'JOIN')
-        stage.deliver(join['route'], superseded(user, 2**63 - 1))
-        assert phone.wait_closed() == 4001
+    with stage.cluster.phone(phone.user) as again:
+        again.send({'type': 'hello', 'token': again.token, 'before': str(join['session']), 'lat': HOME[0], 'lng': HOME[1], 'time': now_ms()})
+        second = stage.wait_said(phone.user, 'JOIN', 2)
+        assert stage.kinds(phone.user) == ['JOIN', 'QUIT', 'JOIN']
+        assert stage.said(phone.user)[1]['session'] == join['session'] != second['session']
+        phone.report(*at(1))  # it was not gone, after all
+        stage.wait_said(phone.user, 'REPORT')
+    with stage.cluster.phone(phone.user) as other:
+        other.send({'type': 'hello', 'token': other.token, 'before': 'x', 'lat': HOME[0], 'lng': HOME[1], 'time': now_ms()})
+        other.expect('welcome')
 
 
 # sessions without a position
@@ -304,16 +311,15 @@ def test_a_hello_without_a_position_lives_beside_the_users_others(stage, users):
         assert stage.kinds(user) == ['JOIN']
         assert phone.closed() is None and watcher.closed() is None
 
-        # From its first position on it is the user's newest session with one.
+        # From its first position on it has a list, too.
         watcher.report(*at(50))
         second = stage.wait_said(user, 'JOIN', 2)
-        assert second['session'] > join['session']
-        stage.deliver(join['route'], superseded(user, second['session']))
+        assert second['session'] == int(watcher.frames[0]['session']) != join['session']
         stage.deliver(second['route'], roster(second, [(friend, at(100), now_ms())]))
         assert watcher.expect('nearby')['total'] == 1
-        assert phone.wait_closed() == 4001
-    stage.wait_said(user, 'QUIT')
-    assert stage.kinds(user) == ['JOIN', 'JOIN', 'QUIT']
+        assert phone.closed() is None
+    stage.wait_said(user, 'QUIT', 2)
+    assert stage.kinds(user) == ['JOIN', 'JOIN', 'QUIT', 'QUIT']
 
 
 def test_a_session_that_never_says_where_it_is_tells_kafka_nothing(stage, users):

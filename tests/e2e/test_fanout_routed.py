@@ -51,29 +51,46 @@ def test_opting_out_hides_and_empties_and_opting_in_shows_again(two):
     b.wait_item(a.user, lambda item: item['lat'] == pytest.approx(at(100)[0], abs=1e-6))
 
 
-def test_the_second_device_has_the_screen(two):
+def test_two_tabs_are_both_live(two):
     cluster, a, b = two
     cluster.befriend((a.user, b.user))
     a.wait_screen({b.user})
     with cluster.online(a.user, *at(200)) as second:
-        assert a.wait_closed() == 4001
         second.wait_screen({b.user})
         b.wait_item(a.user, lambda item: item['distance_m'] == pytest.approx(300, abs=1))
         b.report(*at(700))
-        second.wait_item(b.user, lambda item: item['distance_m'] == pytest.approx(500, abs=1))
+        for tab in (a, second):
+            tab.wait_item(b.user, lambda item: item['lat'] == pytest.approx(at(700)[0], abs=1e-6))
+        a.report(*at(20_000))  # a report by one is the user's place, and moves both
+        for tab in (a, second):
+            tab.wait_screen(set())
+        second.report(*at(600))
+        for tab in (a, second):
+            tab.wait_screen({b.user})
+        cluster.share(a.user, mode='off')
+        for tab in (a, second, b):
+            tab.wait_screen(set())
+        cluster.share(a.user)
+        for tab in (a, second):
+            tab.wait_screen({b.user})
+        b.wait_screen({a.user})
     second.close()
+    b.report(*at(800))  # closing one leaves the other
+    a.wait_item(b.user, lambda item: item['lat'] == pytest.approx(at(800)[0], abs=1e-6))
+    assert a.closed() is None
+    b.wait_screen({a.user})
 
 
-def test_of_two_devices_opened_while_off_the_newest_stays(shared_cluster, users):
-    for user in users(4):
-        with shared_cluster.phone(user) as older, shared_cluster.phone(user) as newer:
-            older.hello(*HOME)
-            newer.hello(*at(10))
-            shared_cluster.share(user)
-            assert older.wait_closed() == 4001
-            newer.report(*at(20))
-            newer.more()
-            assert newer.closed() is None
+def test_two_devices_opened_while_off_both_show_the_list(two):
+    cluster, a, b = two
+    cluster.befriend((a.user, b.user))
+    cluster.share(a.user, mode='off')
+    b.wait_screen(set())
+    with cluster.online(a.user, *at(10)) as other:
+        cluster.share(a.user)
+        for device in (a, other):
+            device.wait_screen({b.user})
+        b.wait_item(a.user, lambda item: item['distance_m'] == pytest.approx(490, abs=1))  # where the newest was
 
 
 def test_a_report_by_http_moves_both_screens(two):

@@ -283,21 +283,38 @@ def test_who_has_no_name_is_a_number(shared_cluster, screen, users):
     eventually(lambda: screen.text('#my-name') == 'Neo', what='my name')
 
 
-def test_a_second_device_takes_over_and_gives_back(shared_cluster, screen, with_friends):
+def test_a_second_device_shows_the_same_list(shared_cluster, screen, with_friends):
     me, (ben,) = with_friends(1)
-    with shared_cluster.online(ben, *at(500)):
+    with shared_cluster.online(ben, *at(500)) as friend:
         screen.open(shared_cluster.token(me), HOME)
         screen.wait_friends({ben})
         with shared_cluster.online(me, *HOME) as phone:
             phone.wait_screen({ben})
-            screen.wait_state('closed', 'elsewhere')
-            assert 'another device' in screen.text('#banner')
-            sockets = len(screen.sockets)
-            time.sleep(2)  # it does not come back by itself
-            assert len(screen.sockets) == sockets and phone.closed() is None
-            screen.page.click('#retry')
-            screen.wait_state('online')
-            assert phone.wait_closed() == 4001
+            friend.report(*at(600))
+            screen.wait_list({ben: at(600)}, total=1)
+            assert phone.closed() is None
+        assert len(screen.sockets) == 1
+
+
+def test_a_page_that_is_ended_elsewhere_comes_back_when_asked(shared_cluster, screen, with_friends):
+    me, (ben,) = with_friends(1)
+    lines = []
+
+    def pass_on(line):
+        line.connect_to_server()
+        lines.append(line)
+
+    screen.page.route_web_socket(shared_cluster.ws_url, pass_on)
+    with shared_cluster.online(ben, *at(500)):
+        screen.open(shared_cluster.token(me), HOME)
+        screen.wait_friends({ben})
+        lines[0].close(code=4001, reason='connected elsewhere')
+        screen.wait_state('closed', 'elsewhere')
+        assert 'another device' in screen.text('#banner')
+        time.sleep(2)  # it does not come back by itself
+        assert len(lines) == 1
+        screen.page.click('#retry')
+        screen.wait_state('online')
         screen.wait_list({ben: at(500)}, total=1)
         screen.page.wait_for_selector('#banner', state='hidden')
 

@@ -201,17 +201,29 @@ def test_elsewhere_stays_away_until_asked(world, kind, users):
     acquaint(world, (me, ben))
     with online(world, {ben: at(500)}), Between(world.ws_url) as between, start(world, kind, me, url=between.url) as client:
         client.wait_list({ben: at(500)}, HOME)
-        with world.online(me, *at(1)) as other:
-            other.wait_screen({ben})
-            assert client.wait_state('closed', 'elsewhere')['code'] == 4001
-            client.do('reconnect')
-            time.sleep(1.5)  # not by itself, and not because the network has changed
-            assert len(between.connections) == 1 and other.closed() is None
-            assert client.list() == [ben]
-            client.do('connect')
-            assert other.wait_closed() == 4001
+        between.close(4001, 'connected elsewhere')
+        assert client.wait_state('closed', 'elsewhere')['code'] == 4001
+        client.do('reconnect')
+        time.sleep(1.5)  # not by itself, and not because the network has changed
+        assert len(between.connections) == 1
+        assert client.list() == [ben]
+        client.do('connect')
         client.wait_state('online')
         client.wait_list({ben: at(500)}, HOME)
+
+
+def test_another_device_of_the_user_shows_the_same_list(world, kind, users):
+    me, ben = users(2)
+    acquaint(world, (me, ben))
+    with online(world, {ben: at(500)}) as phones, start(world, kind, me) as client:
+        client.wait_list({ben: at(500)}, HOME)
+        with world.online(me, *at(1)) as other:
+            other.wait_screen({ben})
+            phones[ben].report(*at(600))
+            other.wait_item(ben, lambda item: item['lat'] == pytest.approx(at(600)[0], abs=1e-6))
+            client.wait_list({ben: at(600)}, HOME)
+            assert other.closed() is None
+        assert client.states() == ['connecting', 'online']
 
 
 def test_a_bad_token_is_not_tried_again(world, kind, users):

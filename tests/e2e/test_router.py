@@ -226,18 +226,45 @@ def test_friends_hear_of_each_other(stage, users):
     assert not [item for _, kind, item in stage.deliveries() if kind == 'Move' and eve in item['recipients']]
 
 
-def test_a_later_session_supersedes_and_http_tells_the_session(stage, ada):
+def test_all_sessions_of_a_user_are_told_of_each_report(stage, users):
+    ada, ben = users(2)
     stage.share(ada)
+    stage.share(ben)
+    stage.befriend((ada, ben))
     first = stage.join(ada, route=0)
     stage.roster(ada, first)
     second = stage.join(ada, route=1)
-    assert stage.delivered(lambda route, kind, item: kind == 'Superseded' and item['user'] == ada and route == 0)['session'] == second
-    stage.event(ada, 'REPORT', HOME, first, 2)  # the old device, which has not heard yet
-    assert stage.delivered(lambda route, kind, item: kind == 'Superseded' and item['user'] == ada and route == 2)['session'] == second
-    at = now_ms() + 5
-    stage.event(ada, 'REPORT', FAR, at=at)
-    own = stage.delivered(lambda route, kind, item: kind == 'Self' and item['recipient'] == ada and route == 1)
-    assert own['time'] == at and own['session'] == second
+    stage.roster(ada, second)
+    stage.wait_applied()
+
+    def told(session, kind, at):
+        return stage.delivered(lambda route, what, item: what == kind and item['recipient'] == ada and item['session'] == session
+                               and item['time'] == at and route == (0 if session == first else 1))
+
+    for reporter, route in ((first, 0), (second, 1), (0, -1)):  # or by HTTP
+        at = now_ms() + 5
+        stage.event(ada, 'REPORT', FAR, reporter, route, at=at)
+        for session in (first, second):
+            told(session, 'Digest', at)
+        selves = {item['session'] for _, kind, item in stage.deliveries() if kind == 'Self' and item['time'] == at}
+        assert selves == {first, second} - {reporter}
+
+    # A session that is behind hears where its user is; a friend's Move goes to both routes, and to one once the other has quit.
+    stage.event(ada, 'REPORT', HOME, first, 0, at=at - 3)
+    eventually(lambda: sum(kind == 'Self' and (item['session'], item['time']) == (first, at) for _, kind, item in stage.deliveries()) == 2,
+               what='Self for the session that is behind')
+    stage.event(ben, 'JOIN', FAR, next(stage._sessions), 2)
+    stage.wait_applied()
+    moved = now_ms() + 5
+    stage.event(ben, 'REPORT', FAR, at=moved)
+    stage.wait_applied()
+    assert {route for route, kind, item in stage.deliveries() if kind == 'Move' and (item['user'], item['time']) == (ben, moved)} == {0, 1}
+    stage.event(ada, 'QUIT', FAR, second, 1)
+    stage.wait_applied()
+    stage.event(ben, 'REPORT', FAR, at=moved + 1)
+    stage.wait_applied()
+    assert {route for route, kind, item in stage.deliveries() if kind == 'Move' and (item['user'], item['time']) == (ben, moved + 1)} == {0}
+    assert not [item for _, kind, item in stage.deliveries() if kind == 'Superseded']
 
 
 def test_who_opts_out_leaves(stage, users):

@@ -31,9 +31,9 @@ static void of_router(struct piece state, struct piece piece) {
     struct friendship friendship, next;
     if (READ(location, piece)) {
         struct report_clock *clock = report_clock_new(true, 1, 60000, 3600000);
-        struct presence *presence = presence_new();
+        struct presence *presence = presence_new(600000);
         if (presence_valid(&location) && report_clock_accept(clock, 0, &location))
-            presence_apply(presence, &location, NULL, NULL);
+            presence_apply(presence, &location, location.time, NULL, NULL);
         presence_free(presence);
         report_clock_free(clock);
     }

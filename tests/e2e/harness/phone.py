@@ -102,6 +102,11 @@ class Phone:
         with self._changed:
             return set(self.screen)
 
+    def places(self) -> dict:
+        """{user on the screen: (lat, lng)}"""
+        with self._changed:
+            return {user: (item['lat'], item['lng']) for user, item in self.screen.items()}
+
     def wait_screen(self, users, timeout=10.0):
         """Waits until exactly these users are on the screen; returns it."""
         wanted = set(users)

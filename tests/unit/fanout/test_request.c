@@ -214,3 +214,22 @@ TEST(strange_cursors_are_refused) {
     }
     refused("{\"type\":\"more\",\"after\":5}", "bad_cursor", "must be a string");
 }
+
+TEST(a_hello_names_the_session_before) {
+    static const struct {
+        const char *text;
+        int64_t number;
+    } CASES[] = {{"{}", 0},
+                 {"{\"before\":null}", 0},
+                 {"{\"before\":7}", 0},
+                 {"{\"before\":\"\"}", 0},
+                 {"{\"before\":\"7x\"}", 0},
+                 {"{\"before\":\"-7\"}", 0},
+                 {"{\"before\":\"9223372036854775808\"}", 0},
+                 {"{\"before\":\"9223372036854775807\"}", INT64_MAX},
+                 {"{\"before\":\"7\"}", 7}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        FREED_JSON *hello = json_parse(CASES[i].text, strlen(CASES[i].text), NULL);
+        assert_int_equal(nearby_hello_before(hello), CASES[i].number);
+    }
+}

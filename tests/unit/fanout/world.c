@@ -64,6 +64,7 @@ struct fanout_world *fanout_world_new(void) {
     world->uplink = uplink_new(&(struct uplink_options){.loop = &world->loop,
                                                         .metrics = world->metrics,
                                                         .sessions = world->sessions,
+                                                        .inactive_ms = INT64_C(6) * WORLD_TOKEN_MS,
                                                         .context = world,
                                                         .shares = shares,
                                                         .up = up,

@@ -18,7 +18,7 @@ struct stage {
 
 SET_UP() {
     static struct stage s;
-    s = (struct stage){.presence = presence_new(), .approaches = approaches_new(PAUSE)};
+    s = (struct stage){.presence = presence_new(600000), .approaches = approaches_new(PAUSE)};
     s.context = (struct join_context){.presence = s.presence,
                                       .now = NOW,
                                       .inactive_ms = INACTIVE,
@@ -48,7 +48,7 @@ static struct location by_http(int64_t user, int32_t lat, int64_t time) {
         .user = user, .kind = LOCATION_REPORT, .lat = lat, .time = time, .route = PRESENCE_ROUTE_NONE, .opted = 5};
 }
 
-static void put(struct stage *s, struct location e) { presence_apply(s->presence, &e, NULL, NULL); }
+static void put(struct stage *s, struct location e) { presence_apply(s->presence, &e, e.time, NULL, NULL); }
 
 static bool wanted(void *context, int64_t user, int64_t friend) {
     const struct stage *s = context;
@@ -69,7 +69,7 @@ static size_t join(struct stage *s, struct location e) {
         if (user != e.user) friends[count++] = user;
     s->count = 0;
     s->context.now = e.time > NOW ? e.time : NOW;
-    if (!join_event(&s->context, &e, &s->result)) return 0;
+    if (!join_event(&s->context, &e, e.time, &s->result)) return 0;
     join_reserve(&s->result, 2);
     join_friends(&s->context, friends, 2, &s->roundings, &s->result);
     approaches_take(s->approaches, &s->result, s->context.now, s, wanted, tell);

@@ -12,7 +12,7 @@ static void be(struct presence *presence, int64_t user, enum location_kind kind,
                              .session = 10,
                              .route = (int32_t)(user % 100),
                              .opted = 5};
-    presence_apply(presence, &event, NULL, NULL);
+    presence_apply(presence, &event, event.time, NULL, NULL);
 }
 
 static struct audience_context context_of(const struct presence *presence) {
@@ -29,7 +29,7 @@ static struct audience_friends friends_of(const int64_t *friends, size_t count) 
 }
 
 TEST(active_friends_see_the_user_wherever_they_are) {
-    struct presence *presence = presence_new();
+    struct presence *presence = presence_new(600000);
     struct audience_context context = context_of(presence);
     const int64_t friends[] = {2, 3, 4, 5, 6};
     const struct audience_friends all = friends_of(friends, 5);
@@ -52,7 +52,7 @@ TEST(active_friends_see_the_user_wherever_they_are) {
 }
 
 TEST(nobody_sees_who_is_unknown_silent_or_opted_out) {
-    struct presence *presence = presence_new();
+    struct presence *presence = presence_new(600000);
     struct audience_context context = context_of(presence);
     assert_false(audience_visible(&context, ADA));
     be(presence, ADA, LOCATION_JOIN, NEAR, NOW - INACTIVE);
@@ -67,7 +67,7 @@ TEST(nobody_sees_who_is_unknown_silent_or_opted_out) {
 /* Every third friend is active: pages of any size name each once, and the last one says that it is. */
 TEST(pages_name_each_once) {
     static const size_t LIMITS[] = {1, 7, 100, 334, 1000};
-    struct presence *presence = presence_new();
+    struct presence *presence = presence_new(600000);
     struct audience_context context = context_of(presence);
     static int64_t friends[MANY];
     static struct audience_entry entries[MANY];
@@ -110,7 +110,7 @@ TEST(a_rounded_friend_s_place_cannot_be_found_out) {
     for (int32_t user = 600000; user < 900000; user += 1000) {
         bool said[3], exact[3];
         for (int i = 0; i < 3; i++) {
-            struct presence *presence = presence_new();
+            struct presence *presence = presence_new(600000);
             struct audience_context context = context_of(presence);
             struct audience_entry entry;
             be(presence, ADA, LOCATION_JOIN, user, NOW);

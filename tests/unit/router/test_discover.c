@@ -26,7 +26,7 @@ TEST(test_presence_is_not_read_before_it_is_known_who_shares_publicly) {
     const struct kafka_settings kafka = {.log = log};
     struct metrics *registry = kit_metrics();
     struct report_clock *clock = report_clock_new(true, 1, 0, INT64_MAX / 2);
-    struct router router = {.partitions = 1, .prepared = true, .presence = presence_new()};
+    struct router router = {.partitions = 1, .prepared = true, .presence = presence_new(600000)};
     uv_loop_t loop;
     size_t told = 0;
     uv_loop_init(&loop);

@@ -12,7 +12,7 @@ struct stage {
 
 static struct stage *stage(void) {
     struct stage *s = kit_zero(sizeof *s);
-    s->presence = presence_new();
+    s->presence = presence_new(600000);
     s->context = (struct join_context){.presence = s->presence,
                                        .now = NOW,
                                        .inactive_ms = INACTIVE,
@@ -34,14 +34,14 @@ static struct location event(int64_t user, enum location_kind kind, int32_t lat,
         .user = user, .kind = kind, .lat = lat, .time = time, .session = 10, .route = (int32_t)user, .opted = 5};
 }
 
-static void put(struct stage *s, struct location e) { presence_apply(s->presence, &e, NULL, NULL); }
+static void put(struct stage *s, struct location e) { presence_apply(s->presence, &e, e.time, NULL, NULL); }
 
 /* Ada's event, joined with Ben and Cleo as her friends; rounding: bits for Ben. */
 static bool join_with(struct stage *s, struct location e, uint8_t rounding) {
     static const int64_t FRIENDS[] = {BEN, CLEO};
     struct rounding ben = {BEN, rounding};
     struct rounding_list roundings = {.items = &ben, .count = rounding != ROUNDING_NONE};
-    if (!join_event(&s->context, &e, &s->result)) return false;
+    if (!join_event(&s->context, &e, e.time, &s->result)) return false;
     join_reserve(&s->result, 2);
     join_friends(&s->context, FRIENDS, 2, &roundings, &s->result);
     return true;
@@ -98,39 +98,84 @@ TEST(an_old_report_is_for_history_an_old_join_is_not, struct stage *s) {
     assert_int_equal(s->result.time, NOW);
 }
 
-TEST(the_older_session_hears_of_the_newer_whatever_its_time, struct stage *s) {
-    put(s, event(ADA, LOCATION_JOIN, NEAR, NOW - 2 * INACTIVE));
-    struct location newer = event(ADA, LOCATION_JOIN, NEAR, NOW - 2 * INACTIVE + 1);
-    newer.session = 11;
-    newer.route = 7;
-    assert_false(join(s, newer)); /* too old to make her active */
-    assert_int_equal(s->result.older_route, ADA);
-    assert_int_equal(s->result.session, 11);
-
-    assert_false(join(s, event(ADA, LOCATION_REPORT, NEAR, NOW))); /* of the beaten session */
-    assert_int_equal(s->result.beaten_route, ADA);
-    assert_int_equal(s->result.beaten_by, 11);
+static const struct join_answer *answer(const struct stage *s, int64_t session) {
+    for (size_t i = 0; i < s->result.answer_count; i++)
+        if (s->result.answers[i].session == session) return &s->result.answers[i];
+    return NULL;
 }
 
-TEST(http_reports_keep_the_session_and_tell_it, struct stage *s) {
-    put(s, event(ADA, LOCATION_JOIN, FAR, NOW - 1));
-    struct location http = event(ADA, LOCATION_REPORT, NEAR, NOW);
-    http.session = 0;
-    http.route = -1;
-    assert_true(join(s, http));
-    assert_true(s->result.self);
-    assert_int_equal(s->result.route, ADA);
-    assert_int_equal(s->result.session, 10);
+static struct location of_session(struct location e, int64_t session, int32_t route) {
+    e.session = session;
+    e.route = route;
+    return e;
 }
 
-TEST(quit_of_another_session_changes_nothing, struct stage *s) {
+TEST(all_her_sessions_hear_of_a_report, struct stage *s) {
+    put(s, event(BEN, LOCATION_JOIN, NEAR, NOW - 1));
+    put(s, event(ADA, LOCATION_JOIN, FAR, NOW - 2));
+    assert_true(join(s, of_session(event(ADA, LOCATION_JOIN, FAR, NOW - 1), 9, 7))); /* numbers need no order */
+    assert_int_equal(s->result.answer_count, 2);
+    assert_true(s->result.complete);
+    assert_true(answer(s, 10)->self && answer(s, 10)->route == ADA);
+    assert_true(!answer(s, 9)->self && answer(s, 9)->route == 7);
+
+    assert_true(join(s, event(ADA, LOCATION_REPORT, NEAR, NOW)));
+    assert_true(answer(s, 9)->self && !answer(s, 10)->self);
+    assert_true(s->result.roster && !s->result.complete && s->result.digest);
+}
+
+TEST(a_repair_without_news_is_answered_to_its_session_alone, struct stage *s) {
     put(s, event(ADA, LOCATION_JOIN, NEAR, NOW));
-    struct location quit = event(ADA, LOCATION_QUIT, NEAR, NOW);
-    quit.session = 9;
-    assert_false(join(s, quit));
-    assert_int_equal(presence_find(s->presence, ADA)->route, ADA);
-    quit.session = 10;
-    assert_false(join(s, quit));
+    put(s, of_session(event(ADA, LOCATION_JOIN, NEAR, NOW), 11, 7));
+    assert_true(join(s, of_session(event(ADA, LOCATION_REJOIN, NEAR, NOW), 11, 8)));
+    assert_int_equal(s->result.answer_count, 1);
+    assert_true(answer(s, 11)->route == 8 && !answer(s, 11)->self);
+    assert_true(join(s, of_session(event(ADA, LOCATION_REJOIN, NEAR, NOW + 1), 11, 8)));
+    assert_int_equal(s->result.answer_count, 2);
+}
+
+TEST(a_session_that_is_behind_hears_where_she_is, struct stage *s) {
+    put(s, event(ADA, LOCATION_JOIN, NEAR, NOW));
+    assert_false(join(s, of_session(event(ADA, LOCATION_REPORT, FAR, NOW - 5), 11, 7)));
+    assert_int_equal(s->result.answer_count, 1);
+    assert_true(answer(s, 11)->self && s->result.at.lat == NEAR && s->result.time == NOW && !s->result.roster);
+    assert_true(join(s, of_session(event(ADA, LOCATION_JOIN, FAR, 0), 12, 7))); /* it only looks */
+    assert_int_equal(s->result.answer_count, 1);
+    assert_true(answer(s, 12)->self && s->result.complete);
+    assert_false(join(s, of_session(event(ADA, LOCATION_REPORT, FAR, NOW - 5), 0, -1))); /* for history alone */
+    assert_int_equal(s->result.answer_count, 0);
+}
+
+TEST(each_route_of_a_friend_hears_of_her_once, struct stage *s) {
+    put(s, event(BEN, LOCATION_JOIN, NEAR, NOW));
+    for (int session = 20; session < 30; session++)
+        put(s, of_session(event(BEN, LOCATION_REPORT, NEAR, NOW), session, 50 + session % 3));
+    put(s, event(CLEO, LOCATION_JOIN, NEAR, NOW));
+    assert_true(join(s, event(ADA, LOCATION_JOIN, NEAR, NOW)));
+    assert_int_equal(s->result.recipient_count, 5);
+    assert_int_equal(s->result.active, 2);
+    assert_true(join_with(s, event(ADA, LOCATION_REPORT, NEAR, NOW + 1), ROUNDING_MINE));
+    assert_int_equal(s->result.recipient_count, 1);
+    assert_int_equal(s->result.rounded_recipient_count, 4);
+    struct location leave = event(ADA, LOCATION_LEAVE, NEAR, NOW);
+    assert_true(join(s, leave));
+    assert_int_equal(s->result.recipient_count, 5);
+}
+
+TEST(http_reports_keep_the_sessions_and_tell_them, struct stage *s) {
+    put(s, event(ADA, LOCATION_JOIN, FAR, NOW - 2));
+    put(s, of_session(event(ADA, LOCATION_JOIN, FAR, NOW - 1), 11, 7));
+    assert_true(join(s, of_session(event(ADA, LOCATION_REPORT, NEAR, NOW), 0, -1)));
+    assert_true(answer(s, 10)->self && answer(s, 11)->self);
+}
+
+TEST(a_quit_ends_its_own_session_alone, struct stage *s) {
+    put(s, event(ADA, LOCATION_JOIN, NEAR, NOW));
+    put(s, of_session(event(ADA, LOCATION_JOIN, NEAR, NOW), 11, 7));
+    assert_false(join(s, of_session(event(ADA, LOCATION_QUIT, NEAR, NOW), 9, ADA)));
+    assert_false(join(s, event(ADA, LOCATION_QUIT, NEAR, NOW)));
+    assert_int_equal(presence_find(s->presence, ADA)->route, 7);
+    assert_false(join(s, of_session(event(ADA, LOCATION_QUIT, NEAR, NOW), 11, 7)));
     assert_int_equal(presence_find(s->presence, ADA)->route, PRESENCE_ROUTE_NONE);
 }
 

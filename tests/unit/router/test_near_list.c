@@ -24,12 +24,12 @@ static void go(struct town *town, int64_t user, int32_t lat, int32_t lng, int64_
                              .time = time,
                              .route = PRESENCE_ROUTE_NONE,
                              .opted = 1};
-    presence_apply(town->presence, &event, NULL, NULL);
+    presence_apply(town->presence, &event, event.time, NULL, NULL);
 }
 
 static struct town *town_new(void) {
     static struct town town;
-    town = (struct town){.presence = presence_new()};
+    town = (struct town){.presence = presence_new(600000)};
     for (int i = 0; i < CROWD; i++) town.friends[i] = 100 + i;
     town.question = (struct near_question){.presence = town.presence,
                                            .now = NOW,
@@ -72,7 +72,7 @@ static void compare_with_the_join(struct town *town, struct location report, siz
     report.kind = LOCATION_REJOIN;
     report.session = 10;
     report.route = 3;
-    assert_true(join_event(&context, &report, &result));
+    assert_true(join_event(&context, &report, report.time, &result));
     join_reserve(&result, CROWD);
     join_friends(&context, town->friends, CROWD, &town->roundings, &result);
     assert_true(result.complete);
@@ -112,7 +112,7 @@ TEST(it_is_the_list_of_a_session) {
                                      .time = NOW,
                                      .route = PRESENCE_ROUTE_NONE,
                                      .opted = 2};
-            presence_apply(town->presence, &leave, NULL, NULL);
+            presence_apply(town->presence, &leave, leave.time, NULL, NULL);
         }
         go(town, 99999, own.lat, own.lng, NOW); /* a stranger */
         go(town, USER, own.lat, own.lng, NOW);
@@ -159,7 +159,7 @@ TEST(who_is_not_active_sees_nobody) {
     assert_int_equal(ask(town, (struct near_cursor){-1, -1}), 1);
     struct location leave = {
         .user = USER, .kind = LOCATION_LEAVE, .time = NOW, .route = PRESENCE_ROUTE_NONE, .opted = 2};
-    presence_apply(town->presence, &leave, NULL, NULL);
+    presence_apply(town->presence, &leave, leave.time, NULL, NULL);
     assert_int_equal(ask(town, (struct near_cursor){-1, -1}), 0);
     presence_free(town->presence);
 }

@@ -44,7 +44,7 @@ static struct world *world_new(void) {
     *w = (struct world){
         .log = kit_log(),
         .registry = kit_metrics(),
-        .presence = presence_new(),
+        .presence = presence_new(600000),
         .clock = report_clock_new(true, 1, 0, INT64_MAX / 2),
         .epochs = kit_epochs(),
         .now = 1000000,
@@ -108,7 +108,7 @@ static void share_until(struct world *w, int64_t user, int64_t until) {
     assert_null(reason);
     buffer_free(&made.value);
     const struct location report = {.user = user, .time = w->now, .kind = LOCATION_REPORT, .route = -1, .opted = user};
-    assert_true(presence_apply(w->presence, &report, NULL, NULL) != PRESENCE_UNCHANGED);
+    assert_true(presence_apply(w->presence, &report, report.time, NULL, NULL) != PRESENCE_UNCHANGED);
 }
 
 static size_t leaves(struct world *w) {
@@ -123,7 +123,7 @@ static void read_leaves(struct world *w) {
     for (size_t i = 0; i < fake_count(&TOPIC_LOCATIONS, 0); i++) {
         struct fake_record record = fake_record_at(&TOPIC_LOCATIONS, 0, i);
         assert_int_equal(event_decode_location(codec, record.value, record.value_size, &event, NULL), 0);
-        presence_apply(w->presence, &event, NULL, NULL);
+        presence_apply(w->presence, &event, event.time, NULL, NULL);
     }
 }
 

@@ -11,6 +11,7 @@ struct world {
     struct deliver_reader *reader;
     struct codec *codec;
     struct join_result result;
+    struct join_answer answers[2];
     struct buffer sent[ROUTES];
 };
 
@@ -33,10 +34,10 @@ SET_UP() {
                                                       .context = w,
                                                       .send = keep});
     join_result_init(&w->result);
-    w->result.beaten_route = w->result.older_route = PRESENCE_ROUTE_NONE;
     w->result.user = 1;
-    w->result.session = 6;
-    w->result.route = 0;
+    w->result.answers = w->answers;
+    w->result.answers[0] = (struct join_answer){.session = 6, .route = 0};
+    w->result.answer_count = 1;
     w->result.at = (struct geo_point){11, -12};
     w->result.time = 13;
     return w;
@@ -76,10 +77,10 @@ static void expect_end(struct world *w) {
 TEST(test_what_a_join_found_in_order, struct world *w) {
     struct deliver_recipient recipients[] = {{0, 99}, {2, 98}, {0, 97}};
     struct roster_friend friend = {.user = 99, .lat = 1, .lng = 2, .time = 3};
-    w->result.beaten_route = 1;
-    w->result.beaten_by = 70;
-    w->result.older_route = 0;
-    w->result.self = w->result.roster = w->result.digest = true;
+    w->result.answers[1] = (struct join_answer){.session = 7, .route = 1};
+    w->result.answers[0].self = true;
+    w->result.answer_count = 2;
+    w->result.roster = w->result.digest = true;
     w->result.digest_count = 4;
     w->result.digest_hash = UINT64_MAX;
     w->result.recipients = recipients;
@@ -89,7 +90,6 @@ TEST(test_what_a_join_found_in_order, struct world *w) {
     assert_int_equal(telling_result(w->outbox, &w->result, 9, 1), 4);
 
     open_route(w, 0);
-    assert_int_equal(expect(w, NEARBY_ITEM_SUPERSEDED, 1, 1).superseded.session, 6);
     struct move move = expect(w, NEARBY_ITEM_MOVE, 2, 99).move;
     assert_true(move.user == 1 && move.lat == 11 && move.lng == -12 && move.time == 13);
     struct self self = expect(w, NEARBY_ITEM_SELF, 1, 1).self;
@@ -101,7 +101,8 @@ TEST(test_what_a_join_found_in_order, struct world *w) {
     assert_true(digest.session == 6 && digest.time == 13 && digest.count == 4 && digest.hash == -1);
     expect_end(w);
     open_route(w, 1);
-    assert_int_equal(expect(w, NEARBY_ITEM_SUPERSEDED, 1, 1).superseded.session, 70);
+    assert_int_equal(expect(w, NEARBY_ITEM_ROSTER, 1, 1).roster.session, 7);
+    assert_int_equal(expect(w, NEARBY_ITEM_DIGEST, 1, 1).digest.session, 7);
     expect_end(w);
     open_route(w, 2);
     expect(w, NEARBY_ITEM_MOVE, 1, 98);
@@ -111,6 +112,7 @@ TEST(test_what_a_join_found_in_order, struct world *w) {
 TEST(test_who_leaves, struct world *w) {
     struct deliver_recipient recipients[] = {{1, 99}, {1, 98}};
     w->result.left = true;
+    w->result.answer_count = 0;
     w->result.recipients = recipients;
     w->result.recipient_count = 2;
     assert_int_equal(telling_result(w->outbox, &w->result, 9, 1), 2);
@@ -139,10 +141,13 @@ TEST(test_a_large_roster_goes_whole, struct world *w) {
 
 TEST(test_who_parts, struct world *w) {
     struct deliver_head head;
-    telling_parted(w->outbox, 2, 5, 6, 1);
+    telling_parted(w->outbox, (int32_t[]){2, 0}, 2, 5, 6, 1);
     deliver_flush(w->outbox);
     assert_int_equal(deliver_reader_start(w->reader, w->sent[2].data, w->sent[2].size, &head, NULL), 0);
     assert_int_equal(head.oldest_received, 0);
+    assert_int_equal(expect(w, NEARBY_ITEM_PARTED, 1, 5).parted.friend, 6);
+    expect_end(w);
+    assert_int_equal(deliver_reader_start(w->reader, w->sent[0].data, w->sent[0].size, &head, NULL), 0);
     assert_int_equal(expect(w, NEARBY_ITEM_PARTED, 1, 5).parted.friend, 6);
     expect_end(w);
 }

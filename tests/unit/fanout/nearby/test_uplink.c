@@ -1,4 +1,4 @@
-/* The uplink tells Kafka of sessions when their user opts in, and when a broker is back that was away. */
+/* The uplink tells Kafka of sessions when their user opts in, when they have long said nothing, and when a broker is back that was away. */
 #include "unit/fanout/world.h"
 #include "unit/kit/kit.h"
 
@@ -14,17 +14,6 @@ static void opt_in(struct fanout_world *w, int64_t user) {
 
 SET_UP() { return fanout_world_new(); }
 
-TEST(a_new_session_outbids_whoever_joined_before_it, struct fanout_world *w) {
-    struct reporter *reporter = reporter_of(w, fanout_world_arrive(w, 7, true));
-    int64_t winner = uplink_number(reporter) + 1000;
-    assert_false(uplink_superseded(w->uplink, reporter, winner));
-    assert_int_equal(w->said_count, 2);
-    assert_int_equal(w->said[1].kind, LOCATION_JOIN);
-    assert_true(w->said[1].session > winner);
-    assert_int_equal(w->said[1].session, uplink_number(reporter));
-    assert_true(uplink_superseded(w->uplink, reporter, uplink_number(reporter) + 1));
-}
-
 /* Also of those that come within one millisecond. */
 TEST(numbers_rise) {
     enum { SESSIONS = 5000 };
@@ -33,27 +22,73 @@ TEST(numbers_rise) {
     for (int i = 1; i < SESSIONS; i++) assert_true(w->said[i].session > w->said[i - 1].session);
 }
 
-/* Both join when the user opts in: whichever is first, the older one does not outbid the newer one. */
-TEST(on_opting_in_the_older_session_gives_way, struct fanout_world *w) {
+/* None of them gives way to another. */
+TEST(on_opting_in_all_sessions_join, struct fanout_world *w) {
     w->shares = false;
-    struct reporter *older = reporter_of(w, fanout_world_arrive(w, 7, true));
-    struct reporter *newer = reporter_of(w, fanout_world_arrive(w, 7, true));
-    int64_t winner = uplink_number(newer);
+    struct session *one = fanout_world_arrive(w, 7, true), *other = fanout_world_arrive(w, 7, true);
     assert_int_equal(w->said_count, 0);
     opt_in(w, 7);
     assert_int_equal(w->said_count, 2);
-    assert_true(uplink_superseded(w->uplink, older, winner));
-    assert_int_equal(w->said_count, 2);
-    assert_int_equal(uplink_number(newer), winner);
+    assert_true(w->said[0].kind == LOCATION_JOIN && w->said[1].kind == LOCATION_JOIN);
+    assert_int_equal(w->said[0].session + w->said[1].session, session_number(one) + session_number(other));
 }
 
-TEST(a_join_that_waited_for_a_broker_outbids_nobody, struct fanout_world *w) {
-    w->up = false;
-    struct reporter *reporter = reporter_of(w, fanout_world_arrive(w, 7, true));
-    w->up = true;
-    while (!w->said_count) uv_run(&w->loop, UV_RUN_ONCE);
-    assert_int_equal(w->said[0].kind, LOCATION_JOIN);
-    assert_true(uplink_superseded(w->uplink, reporter, uplink_number(reporter) + 1));
+/* Also while its user is inactive: routers that have started meanwhile learn of it. */
+TEST(a_session_that_has_long_said_nothing_says_so, struct fanout_world *w) {
+    struct session *session = fanout_world_arrive(w, 7, true);
+    struct reporter *reporter = reporter_of(w, session);
+    assert_int_equal(uplink_deadline(reporter), reporter->word_ms);
+    uplink_due(w->uplink, reporter);
+    assert_int_equal(w->said_count, 1);
+    reporter->word_ms = clock_coarse_ms();
+    uplink_due(w->uplink, reporter);
+    assert_int_equal(w->said_count, 2);
+    assert_int_equal(w->said[1].kind, LOCATION_REJOIN);
+    assert_int_equal(w->said[1].session, session_number(session));
+    assert_true(reporter->word_ms > clock_coarse_ms() + WORLD_TOKEN_MS);
+
+    w->refuse_after = 0; /* it says it as soon as it can, and does not ask at each turn */
+    reporter->word_ms = clock_coarse_ms();
+    uplink_due(w->uplink, reporter);
+    assert_true(uplink_deadline(reporter) > clock_coarse_ms());
+    w->refuse_after = -1;
+    reporter->rejoin_ms = clock_coarse_ms();
+    uplink_due(w->uplink, reporter);
+    assert_int_equal(w->said[2].kind, LOCATION_REJOIN);
+
+    uplink_opted_out(w->uplink, reporter);
+    assert_int_equal(uplink_deadline(reporter), INT64_MAX);
+}
+
+/* Routers would tell the session where it is if the report came from it. */
+TEST(a_report_for_history_is_of_no_session, struct fanout_world *w) {
+    struct session *session = fanout_world_arrive(w, 7, true);
+    struct reporter *reporter = reporter_of(w, session);
+    struct report old = {.at = {5, 5}, .time = 0, .accuracy = 5};
+    reporter->report_ms = 0;
+    uplink_report(w->uplink, reporter, &old);
+    assert_int_equal(w->said_count, 2);
+    assert_int_equal(w->said[1].kind, LOCATION_REPORT);
+    assert_true(w->said[1].session == 0 && w->said[1].route == ROUTE_NONE && w->said[1].time == 0);
+    assert_int_equal(reporter->list->time, 1);
+}
+
+TEST(a_phone_that_comes_again_ends_its_session_before, struct fanout_world *w) {
+    w->refuse_after = 1; /* the QUIT goes out, but not the JOIN */
+    struct session *session = fanout_world_arrive(w, 7, false);
+    struct view *view = fanout_world_view(w, session);
+    uplink_follow(view_reporter(view), 55);
+    view_open(w->views, w->uplink, view, true);
+    fanout_world_report(w, session, 1);
+    assert_int_equal(w->said_count, 1);
+    w->refuse_after = -1;
+    while (w->said_count < 3) uv_run(&w->loop, UV_RUN_ONCE);
+    for (int i = 0; i < 2; i++)
+        assert_true(w->said[i].kind == LOCATION_QUIT && w->said[i].session == 55 && w->said[i].user == 7);
+    assert_true(w->said[2].kind == LOCATION_JOIN && w->said[2].session == session_number(session));
+    uplink_opted_out(w->uplink, view_reporter(view));
+    opt_in(w, 7);
+    assert_int_equal(w->said_count, 4); /* once is enough */
 }
 
 /* Ten thousand sessions would else hold up the loop when the broker comes back. */

@@ -6,7 +6,8 @@
 void frame_welcome(struct buffer *frame, const struct welcome *welcome) {
     ws_frame_start(frame);
     json_member_int(frame, "{\"type\":\"welcome\",\"user\":", welcome->user);
-    json_member_int(frame, ",\"server_time\":", welcome->server_time);
+    json_member_int(frame, ",\"session\":\"", welcome->session);
+    json_member_int(frame, "\",\"server_time\":", welcome->server_time);
     buffer_format(frame, ",\"radius_m\":%.10g", welcome->radius_m);
     json_member_int(frame, ",\"report_every_s\":", welcome->report_every_s);
     json_member_int(frame, ",\"inactive_after_s\":", welcome->inactive_after_s);

@@ -8,7 +8,7 @@
 #include "base/buffer.h"
 
 struct welcome {
-    int64_t user, server_time, report_every_s, inactive_after_s;
+    int64_t user, session, server_time, report_every_s, inactive_after_s;
     double radius_m;
 };
 

@@ -40,6 +40,7 @@ static void say_welcome(struct phone_server *phones, struct session *session) {
     frame_welcome(sessions_frame(sessions),
                   &(struct welcome){
                       .user = session_user(session),
+                      .session = session_number(session),
                       .server_time = protocol_now(&phones->edge->clock),
                       .report_every_s = phones->edge->settings.report_every_s,
                       .inactive_after_s = service_settings(phones->edge->service)->inactive_after_s,

@@ -1,11 +1,13 @@
 /* The table of sessions, their deadlines, and their lives. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "fanout/sessions_private.h"
 
-enum { TICK_MS = 10 /* granularity of deadlines */, HELLO_LEAST_MS = 200 };
+enum { TICK_MS = 10 /* granularity of deadlines */, HELLO_LEAST_MS = 200, CHANCE_BITS = 21 };
 
 /* ---- the table ---- */
 
@@ -66,6 +68,7 @@ struct tracer *sessions_tracer(const struct sessions *sessions) {
 }
 size_t sessions_offset(const struct sessions *sessions, size_t place) { return sessions->offsets[place]; }
 int64_t session_user(const struct session *session) { return rest_of(session)->user; }
+int64_t session_number(const struct session *session) { return session->number; }
 int64_t session_deadline(const struct session *session) { return rest_of(session)->deadline.due; }
 struct talk *session_talk(struct session *session) {
     return &rest_of(session)->talk;
@@ -142,6 +145,16 @@ void session_free(struct sessions *sessions, struct session *session) {
     pool_give(sessions->memory, rest);
 }
 
+/* Each is higher than all before, also within a millisecond and when the machine's date is set back; and nobody guesses it. */
+static int64_t new_number(struct sessions *sessions) {
+    uint32_t random = 0;
+    while (getrandom(&random, sizeof random, 0) != sizeof random) continue;
+    int64_t number = clock_wall_ms() << CHANCE_BITS | (random & ((1u << CHANCE_BITS) - 1));
+    if (number <= sessions->last_number) number = sessions->last_number + 1;
+    sessions->last_number = number;
+    return number;
+}
+
 bool session_greet(struct sessions *sessions, struct session *session, int64_t user, int32_t route) {
     if (!held_take(sessions->by_user, (uint64_t)user, 1)) return false;
     if (rates_take(sessions->hellos, (uint64_t)user, 1, clock_coarse_ms())) {
@@ -151,6 +164,7 @@ bool session_greet(struct sessions *sessions, struct session *session, int64_t u
     waiting_remove(sessions, session);
     table_add(sessions, session, user);
     session->greeted = true;
+    session->number = new_number(sessions);
     session->route = route;
     sessions->metrics.hellos->value++;
     return true;

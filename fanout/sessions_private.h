@@ -19,6 +19,7 @@ struct sessions {
     struct session *first;
     struct map *users; /* user -> first of its sessions */
     size_t count;
+    int64_t last_number;                    /* of a session */
     struct session *waiting, *waiting_last; /* not greeted */
     struct held *by_user, *by_network;
     struct rates *hellos;  /* by user */

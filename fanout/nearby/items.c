@@ -127,7 +127,7 @@ static void apply_superseded(const struct items *items, int32_t route, int64_t u
         struct view *view = view_of(items, session);
         if (session_route(session) != route || session_leaving(session) || !view_is_open(view)) continue;
         if (uplink_superseded(items->uplink, view_reporter(view), superseded->session))
-            session_leave(items->sessions, session, WS_SUPERSEDED, "connected elsewhere", -1);
+            session_leave(items->sessions, session, WS_ENDED, "connected elsewhere", -1);
     }
 }
 

@@ -212,7 +212,7 @@ ENDPOINTS = [('POST', '/v1/locations'), ('GET', '/v1/profile'), ('PUT', '/v1/pro
              ('GET', '/v1/users/5/followers/known'),
              ('GET', '/v1/users/5/following'), ('PUT', '/v1/handle'), ('DELETE', '/v1/handle'), ('GET', '/v1/handles/ada'), ('GET', '/v1/notices'),
              ('PUT', '/v1/notices/read'), ('GET', '/v1/notices/preferences'), ('PUT', '/v1/notices/preferences'),
-             ('GET', '/v1/export'), ('GET', '/v1/me'), ('DELETE', '/v1/me'), ('POST', '/v1/posts/5/report'), ('POST', '/v1/users/5/report')]
+             ('GET', '/v1/export'), ('GET', '/v1/devices'), ('GET', '/v1/me'), ('DELETE', '/v1/me'), ('POST', '/v1/posts/5/report'), ('POST', '/v1/users/5/report')]
 OF_COMMENTS = [('GET', ''), ('POST', ''), ('GET', '/{comment}'), ('PUT', '/{comment}'), ('DELETE', '/{comment}'), ('GET', '/{comment}/edits'),
                ('GET', '/{comment}/replies'), ('GET', '/{comment}/answers'),
                ('PUT', '/{comment}/like'), ('DELETE', '/{comment}/like'), ('PUT', '/{comment}/pin'), ('DELETE', '/{comment}/pin'),
@@ -221,7 +221,8 @@ TEMPLATES = [(method, '/v1/comments/{type}/{id}' + path) for method, path in OF_
     ('GET', '/v1/users/{user}/comments'), ('PUT', '/v1/subjects/{type}/{id}'), ('GET', '/v1/subjects/{type}/{id}/outcome'),
     ('GET', '/v1/moderation/comments'), ('PUT', '/v1/moderation/comments/{type}/{id}/{comment}'),
     ('GET', '/v1/moderation/posts'), ('PUT', '/v1/moderation/posts/{id}'), ('GET', '/v1/moderation/users'),
-    ('PUT', '/v1/moderation/bans/{user}'), ('DELETE', '/v1/moderation/bans/{user}'), ('GET', '/v1/externals'), ('GET', '/v1/externals/{external}')]
+    ('PUT', '/v1/moderation/bans/{user}'), ('DELETE', '/v1/moderation/bans/{user}'), ('DELETE', '/v1/devices/{id}'),
+    ('GET', '/v1/externals'), ('GET', '/v1/externals/{external}')]
 FILLED = [(method, path.format(type='site', id=5, comment=5, user=5, external='x')) for method, path in TEMPLATES]
 NOT_OF_USERS = {'/v1/locations', '/v1/profiles/5', '/v1/friendships', '/v1/users', '/v1/users/5', '/v1/users/5/posts', '/v1/users/5/followers',
                 '/v1/users/5/following', '/v1/handles/ada', '/v1/posts/5/likes', '/v1/posts/5/edits'}  # a gateway may ask for these
@@ -230,7 +231,7 @@ OF_USERS = [(method, path) for method, path in ENDPOINTS if path not in NOT_OF_U
     ('GET', '/v1/users/5/comments'), ('GET', '/v1/subjects/site/x/outcome')]
 OPEN = {('GET', '/v1/config'), ('GET', '/v1/openapi.yaml')}  # need no token
 WRITTEN = 'locations', 'friend-commands', 'profiles', 'sharing', 'follow-commands', 'follower-commands', 'post-commands', 'name-commands', 'notice-commands', \
-    'comment-commands', 'bans', 'nearby-mutes'
+    'comment-commands', 'bans', 'nearby-mutes', 'device-ends'
 
 
 def test_no_token_or_a_bad_one_does_nothing_anywhere(shared_cluster, user):

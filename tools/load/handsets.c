@@ -259,7 +259,7 @@ static void on_close(void *context, struct ws_connection *connection, int code) 
     phone->welcomed = false;
     phone->count = 0; /* the list is the session's: the next hello brings a new one */
     phones->counts.closed++;
-    if (code == WS_SUPERSEDED) {
+    if (code == WS_ENDED) {
         phone->over = true;
         phones->counts.superseded++;
     }

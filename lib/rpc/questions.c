@@ -82,7 +82,7 @@ const struct rpc_question ASK_EXTERNAL = {
     "the text by which a sign-in provider knows a user", "external", {RPC_USER}, {OFFSET, WAIT(2000)}};
 
 const struct rpc_question ASK_DEVICES = {
-    "the sessions of a user", "devices", {RPC_USER}, {NUMBER(SESSION, 0, ANY, -1), TEXT(HIDDEN, 0, ANY)}};
+    "the sessions of a user", "devices", {RPC_USER}, {NUMBER(SESSION, -1, ANY, -1), TEXT(HIDDEN, 0, ANY)}};
 
 /* ---- of comments processes ---- */
 

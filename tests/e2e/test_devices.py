@@ -7,6 +7,7 @@ import pytest
 from harness.geo import HOME
 from harness.http import problem
 from harness.phone import Phone
+from harness.ports import free_port
 from harness.waiting import eventually
 
 BEAT_S, SILENT_S = 1, 4
@@ -16,13 +17,20 @@ BEAT_S, SILENT_S = 1, 4
 def cluster(make_module_cluster):
     """Two edges. Each run beats every second, and is silent after four."""
     cluster = make_module_cluster(settings={'fanout:edge.devices.beat.s': BEAT_S, 'feed:devices.silent.s': SILENT_S})
-    return cluster.start(fanouts=2, feeds=1, comments=1, moderators=1)
+    cluster.start(fanouts=1, feeds=1, comments=1, moderators=1)
+    add_edge(cluster)
+    return cluster
+
+
+def add_edge(cluster):
+    """One with a port of its own."""
+    return cluster.add('fanout', settings={'edge.listen': f'127.0.0.1:{free_port()}'})
 
 
 @contextmanager
 def session(cluster, user, edge=0, **hello):
     """A phone that has said hello, without a position. `session`: its number, as its welcome said."""
-    with Phone(cluster.ws_urls[edge], user, cluster.token(user)) as phone:
+    with Phone(f'ws://{cluster.fanouts[edge].settings["edge.listen"]}/', user, cluster.token(user)) as phone:
         phone.send({'type': 'hello', 'token': phone.token, **hello})
         phone.session = phone.expect('welcome')['session']
         yield phone
@@ -175,7 +183,7 @@ def test_ends_that_cannot_be_read_are_dead_letters(cluster, user):
 # ---- edges that die ----
 
 def test_sessions_of_an_edge_that_died_are_forgotten(cluster, user):
-    alone = cluster.add('fanout')
+    alone = add_edge(cluster)
     with session(cluster, user, device='stays') as stays:
         try:
             with session(cluster, user, edge=2, device='goes') as goes:

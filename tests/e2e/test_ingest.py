@@ -200,7 +200,7 @@ ENDPOINTS = [('POST', '/v1/locations'), ('GET', '/v1/profile'), ('PUT', '/v1/pro
              ('GET', '/v1/sharing'), ('PUT', '/v1/sharing'), ('GET', '/v1/friends'), ('PUT', '/v1/friends/5'),
              ('DELETE', '/v1/friends/5'), ('PUT', '/v1/blocks/5'), ('DELETE', '/v1/blocks/5'), ('GET', '/v1/audience'), ('POST', '/v1/friendships'),
              ('GET', '/v1/history'), ('GET', '/v1/nearby'), ('GET', '/v1/discover'), ('GET', '/v1/nearby/mutes'),
-             ('PUT', '/v1/nearby/mutes/5'), ('DELETE', '/v1/nearby/mutes/5'), ('PUT', '/v1/friends/5/rounded'),
+             ('GET', '/v1/devices'), ('PUT', '/v1/nearby/mutes/5'), ('DELETE', '/v1/nearby/mutes/5'), ('PUT', '/v1/friends/5/rounded'),
              ('DELETE', '/v1/friends/5/rounded'),
              ('POST', '/v1/posts'), ('PUT', '/v1/posts/5'), ('DELETE', '/v1/posts/5'), ('GET', '/v1/posts/5/edits'),
              ('PUT', '/v1/posts/5/like'), ('DELETE', '/v1/posts/5/like'),
@@ -212,7 +212,7 @@ ENDPOINTS = [('POST', '/v1/locations'), ('GET', '/v1/profile'), ('PUT', '/v1/pro
              ('GET', '/v1/users/5/followers/known'),
              ('GET', '/v1/users/5/following'), ('PUT', '/v1/handle'), ('DELETE', '/v1/handle'), ('GET', '/v1/handles/ada'), ('GET', '/v1/notices'),
              ('PUT', '/v1/notices/read'), ('GET', '/v1/notices/preferences'), ('PUT', '/v1/notices/preferences'),
-             ('GET', '/v1/export'), ('GET', '/v1/devices'), ('GET', '/v1/me'), ('DELETE', '/v1/me'), ('POST', '/v1/posts/5/report'), ('POST', '/v1/users/5/report')]
+             ('GET', '/v1/export'), ('GET', '/v1/me'), ('DELETE', '/v1/me'), ('POST', '/v1/posts/5/report'), ('POST', '/v1/users/5/report')]
 OF_COMMENTS = [('GET', ''), ('POST', ''), ('GET', '/{comment}'), ('PUT', '/{comment}'), ('DELETE', '/{comment}'), ('GET', '/{comment}/edits'),
                ('GET', '/{comment}/replies'), ('GET', '/{comment}/answers'),
                ('PUT', '/{comment}/like'), ('DELETE', '/{comment}/like'), ('PUT', '/{comment}/pin'), ('DELETE', '/{comment}/pin'),

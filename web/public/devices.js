@@ -32,7 +32,7 @@ export class Devices {
     #row({ id, device, since, current }) {
         const [row, text, name, detail] = [make('li'), make('span'), make('span'), make('span', 'small')];
         name.textContent = device ?? t('deviceWithoutName');
-        detail.textContent = current ? t('thisDevice') : t('deviceSince', { when: when.format(since) });
+        detail.textContent = current ? t('thisOne') : t('deviceSince', { when: when.format(since) });
         text.append(name, detail);
         row.append(text);
         row.dataset.device = id;

@@ -14,8 +14,8 @@ from .comments import (Comment, CommentAround, CommentPage, OwnComment, comments
                        read_own_comment)
 from .errors import BadRequest
 from .geo import round_position
-from .people import (Audience, Device, ExportPage, FriendOutcome, Friendship, NearbyPage, Place, Report, Reported, Sharing, WholeProfile, read_audience, read_device,
-                     read_export, read_friendship, read_nearby, read_outcome, read_place, read_profile, read_sharing)
+from .people import (Audience, Device, ExportPage, FriendOutcome, Friendship, NearbyPage, Place, Report, Reported, Sharing, WholeProfile, read_audience,
+                     read_device, read_export, read_friendship, read_nearby, read_outcome, read_place, read_profile, read_sharing)
 from .posts import (Edit, FeedPage, ListedUser, NoticePage, NoticePreference, Page, People, Post, Strangers, User, read_edit,
                     read_listed_user, read_notice_preferences, read_notices, read_post, read_posts, read_strangers, read_user)
 from .requests import Requests, each, path, whole

@@ -72,7 +72,8 @@ class StarlingClient(Teller[Event]):
     and am seen by none; the feed can be watched all the same. throttle: moves closer together than this (s) make one report.
     prefetch: ask for the pages beyond what more() wants, too, one every quarter of a second. stale_after: a friend whose
     last report is this old (s) is stale; default: four times the server's report_every_s. clock_offset_ms: what is known of
-    server time minus local time before the first welcome. device: a name of 1 to 64 bytes, which my list of devices shows. connect_options: for websockets' connect (ssl, proxy, ...).
+    server time minus local time before the first welcome. device: a name of 1 to 64 bytes, which my
+    list of devices shows. connect_options: for websockets' connect (ssl, proxy, ...).
     """
 
     def __init__(self, url: str, token: Token, lat: float | None = None, lng: float | None = None, *,

@@ -57,7 +57,7 @@ export default {
     notHowTold: 'How you are told cannot be read. {why}',
     howToldNotChanged: 'How you are told was not changed. {why}',
     myDevices: 'My devices',
-    thisDevice: 'This one',
+    thisOne: 'This one',
     deviceSince: 'since {when}',
     deviceWithoutName: 'A device without a name',
     signOutDevice: 'Sign out: {device}',

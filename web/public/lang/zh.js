@@ -56,7 +56,7 @@ export default {
     notHowTold: '无法读取通知方式。{why}',
     howToldNotChanged: '通知方式没有更改。{why}',
     myDevices: '我的设备',
-    thisDevice: '本设备',
+    thisOne: '本设备',
     deviceSince: '自 {when} 起',
     deviceWithoutName: '未命名的设备',
     signOutDevice: '退出登录：{device}',

@@ -269,7 +269,7 @@ class StarlingApi:
         """mode: off, friends or public. until: sharing ends by itself then, ms since the epoch."""
         return read_sharing(await self._http.decided('PUT', '/v1/sharing', {'mode': mode, **({} if until is None else {'until': until})}))
 
-    async def get_devices(self, *, session: str | None = None) -> list[Device]:
+    async def get_devices(self, session: str | None = None) -> list[Device]:
         """Where I am signed in, newest first. session: of my own welcome; that one is `current`."""
         return [read_device(item) for item in (await self._http.ask('/v1/devices', {'session': session})).get('items', [])]
 

@@ -1,5 +1,5 @@
-"""Several sessions of a user: who is signed in where, and the end of one (docs/PROTOCOL.md; fanout/devices, feed/devices.c,
-ingest/account/devices.c). The sessions have no position: devices are of the account, whatever its screens show."""
+"""Several sessions of a user: who is signed in where, and the end of one (docs/PROTOCOL.md; fanout/devices/product.c,
+feed/devices.c, ingest/account/devices.c). The sessions have no position: devices are of the account, whatever its screens show."""
 import time
 from contextlib import contextmanager
 

@@ -492,7 +492,7 @@ test('what is spoken politely waits its time behind what mattered more', async (
     server.hangUp(4001);
     await page.waitForFunction((said) => said.length === 2, spoken, { timeout: 20_000 });
     const [lost, came] = await spoken.jsonValue();
-    assert.match(lost.text, /another device/);
+    assert.match(lost.text, /signed out from another one/);
     assert.match(came.text, /is near$/);
     assert.ok(came.at - lost.at >= 9990, `${came.at - lost.at} ms later`);
 });

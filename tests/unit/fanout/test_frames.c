@@ -90,6 +90,7 @@ static void meet(struct fixture *f, int64_t user, int32_t north_e7) {
 
 TEST(welcome_says_everything, struct fixture *f) {
     struct welcome welcome = {.user = INT64_MAX,
+                              .session = INT64_MAX - 1,
                               .server_time = 1790000000123,
                               .report_every_s = 30,
                               .inactive_after_s = 600,
@@ -101,7 +102,8 @@ TEST(welcome_says_everything, struct fixture *f) {
     assert_true(json_real_value(json_object_get(json, "radius_m")) == 8046.72);
     assert_int_equal(integer(json, "report_every_s"), 30);
     assert_int_equal(integer(json, "inactive_after_s"), 600);
-    assert_int_equal(json_object_size(json), 6);
+    assert_string_equal(json_string_value(json_object_get(json, "session")), "9223372036854775806");
+    assert_int_equal(json_object_size(json), 7);
 }
 
 TEST(items_say_who_where_and_when, struct fixture *f) {

@@ -56,7 +56,7 @@ static void end(const struct devices_asked *asked, const char *text, size_t size
         write_end(write);
         buffer_free(&record);
     } else {
-        http_problem(asked->request, 404, "unknown_device", "the caller has no such session", 0);
+        http_problem(asked->request, 404, "no_device", "the caller has no such session", 0);
     }
     json_decref(page);
 }

@@ -134,7 +134,7 @@ def test_one_session_is_ended_and_no_other(cluster, users, edge):
         for phone in mine, too, theirs:  # they answer
             phone.send({'type': 'hello', 'token': phone.token})
             phone.expect('welcome')
-        problem(cluster.http(me).delete(f'/v1/devices/{lost.session}'), 404, 'unknown_device')
+        problem(cluster.http(me).delete(f'/v1/devices/{lost.session}'), 404, 'no_device')
 
 
 def test_nobody_ends_a_session_of_another(cluster, users):
@@ -142,7 +142,7 @@ def test_nobody_ends_a_session_of_another(cluster, users):
     with session(cluster, me) as mine, session(cluster, other) as theirs:
         wait_ids(cluster, other, theirs.session)
         wait_ids(cluster, me, mine.session)
-        problem(cluster.http(me).delete(f'/v1/devices/{theirs.session}'), 404, 'unknown_device')
+        problem(cluster.http(me).delete(f'/v1/devices/{theirs.session}'), 404, 'no_device')
         cluster.topics.produce('device-ends', me, ('device-end', {'session': int(theirs.session)}))  # whatever writes such an end
         assert cluster.http(me).delete(f'/v1/devices/{mine.session}').status_code == 204  # comes behind it
         assert mine.wait_closed() == 4001
@@ -156,7 +156,7 @@ def test_ids_that_are_none(cluster, user):
     for bad in '0', 'x', '-1', '05', '9223372036854775808':
         problem(http.delete(f'/v1/devices/{bad}'), 400, 'bad_path')
         problem(http.get('/v1/devices', params={'session': bad}), 400, 'bad_query')
-    problem(http.delete('/v1/devices/5'), 404, 'unknown_device')
+    problem(http.delete('/v1/devices/5'), 404, 'no_device')
 
 
 def test_an_ended_session_with_a_position_is_gone_for_friends(cluster, users):

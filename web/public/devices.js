@@ -50,7 +50,7 @@ export class Devices {
     async #end(id, row, button) {
         button.disabled = true;
         const error = await this.#api()?.endDevice(id).then(() => null, (failure) => failure);
-        if (error && error.code !== 'unknown_device') {
+        if (error && error.code !== 'no_device') {
             button.disabled = false;
             this.#complain(t('deviceNotEnded', { why: reason(error) }));
             return;

@@ -286,7 +286,7 @@ export class FakeServer {
             if (device) {
                 const one = [...this.#sockets].find(({ id }) => String(id) === device);
                 one?.ws.close(4001, 'ended');
-                return one ? json(204) : json(404, { title: 'Not Found', code: 'unknown_device' });
+                return one ? json(204) : json(404, { title: 'Not Found', code: 'no_device' });
             }
             const [, list, other] = /^\/v1\/(friends|blocks|mutes)\/(\d+)$/.exec(pathname) ?? [];
             if (list === 'mutes') return json(200, { user: Number(other), muted: request.method === 'PUT' });

@@ -136,7 +136,7 @@ static void on_writable(void *context, struct ws_connection *connection) {}
 static const char *hopeless(const struct phone_socket *phone, int code) {
     switch (code) {
     case WS_POLICY: return "the server refuses the token";
-    case WS_SUPERSEDED: return "the user has connected elsewhere";
+    case WS_ENDED: return "the session was ended from another device";
     case WS_EXPIRED: return phone->options->token ? "the token has expired" : NULL;
     default: return NULL;
     }

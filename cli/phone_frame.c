@@ -9,9 +9,10 @@ static void put_place(struct buffer *frame, struct geo_point at, int64_t time) {
     buffer_byte(frame, '}');
 }
 
-void phone_frame_hello(struct buffer *frame, const char *token, struct geo_point at, int64_t time) {
+void phone_frame_hello(struct buffer *frame, const char *token, const char *device, struct geo_point at, int64_t time) {
     ws_frame_start(frame);
     json_member_text(frame, "{\"type\":\"hello\",\"token\":", token);
+    if (device) json_member_text(frame, ",\"device\":", device);
     put_place(frame, at, time);
 }
 

@@ -7,7 +7,8 @@
 #include "geo/geo.h"
 
 /* time: of the place, ms. */
-void phone_frame_hello(struct buffer *frame, const char *token, struct geo_point at, int64_t time);
+/* device: its name; NULL: it says none. */
+void phone_frame_hello(struct buffer *frame, const char *token, const char *device, struct geo_point at, int64_t time);
 void phone_frame_hello_alone(struct buffer *frame, const char *token);  /* without a position: shows nobody */
 void phone_frame_watch_feed(struct buffer *frame, const char *version); /* "": of no page yet */
 void phone_frame_watch_notices(struct buffer *frame);

@@ -1,5 +1,4 @@
-/* `starling watch` shows the list of one user's phone in a terminal, and new notices. It is one more device of that user: the phone's
- * connection ends when this one begins. */
+/* `starling watch` shows the list of one user's phone in a terminal, and new notices. It is one more device of that user. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,12 +15,14 @@
 #include "cli/reader.h"
 #include "cli/screen.h"
 #include "cli/terminal.h"
+#include "users/device.h"
 
 enum { LOOK_BACK_MS = 24 * 3600 * 1000 /* for a last position, when none is given */ };
 
 struct live_watch {
     const struct cli *cli;
     int64_t user;
+    const char *device; /* its name */
     struct geo_point at;
     bool placed; /* `at` is known */
     struct phone_socket *phone;
@@ -88,7 +89,7 @@ static void on_change(void *context, enum screen_change change, const struct scr
 static void hello(void *context, struct buffer *frame, const char *token) {
     struct live_watch *watch = context;
     screen_begin(watch->screen);
-    phone_frame_hello(frame, token, watch->at, now_ms(watch));
+    phone_frame_hello(frame, token, watch->device, watch->at, now_ms(watch));
 }
 
 /* Keeps the user active, as a phone does. */
@@ -246,7 +247,8 @@ static int start(struct live_watch *watch, struct phone_options *phone) {
 static int run(struct cli *cli, int argc, char **argv) {
     const char *at = NULL;
     struct error error = {.text = ""};
-    struct live_watch watch = {.cli = cli, .error = &error, .page = terminal_is_there(), .unread = -1};
+    struct live_watch watch = {
+        .cli = cli, .error = &error, .device = "starling watch", .page = terminal_is_there(), .unread = -1};
     struct phone_options phone = {.cli = cli,
                                   .context = &watch,
                                   .start = begin,
@@ -259,6 +261,7 @@ static int run(struct cli *cli, int argc, char **argv) {
         {"at", "LAT,LNG", "where the user is, in degrees (where they last reported)", &at, NULL},
         {"ws", "URL", "WebSocket address of the edge (ws.url)", &phone.url, NULL},
         {"token", "TOKEN", "the user's token (signed with auth.hs256.key.file)", &phone.token, NULL},
+        {"device", "NAME", "of this session on the user's list of devices (starling watch)", &watch.device, NULL},
         {"ca", "FILE", "PEM file of the authorities to trust for wss://", &phone.authorities, NULL},
     };
     int code = cli_open(cli, &WATCH_COMMAND, argc, argv, options, ARRAY_SIZE(options));
@@ -268,6 +271,9 @@ static int run(struct cli *cli, int argc, char **argv) {
     if (at && !cli_place(at, &watch.at)) return CLI_WRONG(&WATCH_COMMAND, "--at %s: must be LAT,LNG in degrees", at);
     if (strncmp(phone.url, "ws://", 5) && strncmp(phone.url, "wss://", 6))
         return CLI_WRONG(&WATCH_COMMAND, "--ws %s: must begin with ws:// or wss://", phone.url);
+    if (!device_name_is(watch.device, strlen(watch.device)))
+        return CLI_WRONG(&WATCH_COMMAND, "--device must be 1 to %d bytes of text without control characters",
+                         DEVICE_NAME_MAX);
     watch.placed = at != NULL;
     phone.user = watch.user;
     return start(&watch, &phone);
@@ -275,7 +281,7 @@ static int run(struct cli *cli, int argc, char **argv) {
 
 const struct cli_command WATCH_COMMAND = {
     .name = "watch",
-    .synopsis = "USER [--at LAT,LNG] [--ws URL] [--token TOKEN] [--ca FILE]",
+    .synopsis = "USER [--at LAT,LNG] [--ws URL] [--token TOKEN] [--device NAME] [--ca FILE]",
     .summary = "a user's list, and new notices, as they come",
     .run = run,
 };

@@ -29,6 +29,10 @@ static void put_hot(void *context, int32_t partition, int64_t author, const stru
     outbox_put(((struct feed *)context)->outbox, &TOPIC_HOT_POSTS, partition, &author, 1, item);
 }
 
+static void forget_device(void *context, int32_t partition, const void *key, size_t size) {
+    outbox_forget_device(((struct feed *)context)->outbox, partition, key, size);
+}
+
 /* ---- the parts ---- */
 
 /* On the stores, which are open. */
@@ -45,6 +49,11 @@ static int make_state(struct feed *feed, struct error *error) {
     feed->notices = notices_new(feed->store, feed->partitions);
     feed->notice_settings = notice_settings_store_new(feed->store, feed->partitions);
     feed->directory = directory_store_new(feed->store, feed->partitions);
+    feed->devices = devices_new(&(struct devices_options){.store = feed->store,
+                                                          .partitions = feed->partitions,
+                                                          .silent_s = settings->devices_silent_s,
+                                                          .context = feed,
+                                                          .forget = forget_device});
     feed->notices_shown = (struct notices_shown){feed->notices, feed->notice_settings, feed->blocks, feed->relations};
     feed->inboxes = inboxes_new(&(struct inboxes_options){
         .feed = feed,
@@ -166,6 +175,7 @@ static void make_replies(struct feed *feed) {
         .edited = feed->edited,
         .names = feed->names,
         .directory = feed->directory,
+        .devices = feed->devices,
         .producer = outbox_producer(feed->outbox),
         .notices = &feed->notices_shown,
         .refusals = feed->refusals,

@@ -3,6 +3,7 @@
 
 #include "base/loop.h"
 #include "feed/blocks.h"
+#include "feed/devices.h"
 #include "feed/effects.h"
 #include "feed/feed.h"
 #include "feed/hot_posts.h"
@@ -40,6 +41,7 @@ struct feed {
     struct notices *notices;
     struct notice_settings_store *notice_settings;
     struct directory_store *directory;
+    struct devices *devices;
     struct notices_shown notices_shown; /* of these */
     struct inboxes *inboxes;
     struct refusals *refusals;

@@ -71,11 +71,19 @@ static void forget_posts(struct feed *feed, int32_t partition, int64_t now) {
     }
 }
 
+static void keep_devices(struct feed *feed, int32_t partition) {
+    struct error error;
+    int code = devices_second(feed->devices, partition, &error);
+    if (code) tasks_store_failed(feed->tasks, partition, code, &error);
+}
+
 void feed_keep(struct feed *feed) {
     int64_t now = clock_wall_ms();
     for (int32_t p = 0; p < feed->partitions; p++)
         if ((now / 1000 + p) % KEEP_S == 0 && owner_live(tasks_owner(feed->tasks), p) && tasks_current(feed->tasks, p))
             forget_posts(feed, p, now);
+    for (int32_t p = 0; p < feed->partitions; p++)
+        if (!tasks_serves(feed->tasks, p) && tasks_current(feed->tasks, p)) keep_devices(feed, p);
     if (feed->keeping.cooling < 0 && now / 1000 % KEEP_S == 0) feed->keeping.cooling = 0;
     inboxes_sweep(feed->inboxes, SWEEP);
     refusals_forget(feed->refusals, now);

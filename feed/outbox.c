@@ -48,6 +48,7 @@ static void delivered(void *context, void *opaque, int code, const struct topic 
     struct outbox *outbox = context;
     uint64_t epoch = (uint64_t)(uintptr_t)opaque;
     if (topic == &TOPIC_FEED_WATCHES) return;       // the watch is found again, and its tombstone is written later
+    if (topic == &TOPIC_DEVICES) return;            // so is the session
     if (topic == &TOPIC_DIRECTORY_COMMANDS) return; // the question that led to it is asked again
     if (code) outbox->lost->value++;
     if (!code || topic == &TOPIC_DELIVERIES) { // roll calls repair a lost delivery
@@ -112,6 +113,11 @@ void outbox_flush_deliveries(struct outbox *outbox) { deliver_flush(outbox->lane
 void outbox_forget_watch(void *context, int32_t partition, const void *key, size_t size) {
     struct outbox *outbox = context;
     kafka_producer_send(outbox->producer, &TOPIC_FEED_WATCHES, partition, key, size, NULL, 0, NULL);
+}
+
+void outbox_forget_device(void *context, int32_t partition, const void *key, size_t size) {
+    struct outbox *outbox = context;
+    kafka_producer_send(outbox->producer, &TOPIC_DEVICES, partition, key, size, NULL, 0, NULL);
 }
 
 /* ---- commands ---- */

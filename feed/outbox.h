@@ -53,5 +53,7 @@ void outbox_deliver(void *outbox, int32_t route, const void *payload, size_t siz
 void outbox_flush_deliveries(struct outbox *outbox);
 /* Writes a tombstone to `feed-watches`, if there is room now. */
 void outbox_forget_watch(void *outbox, int32_t partition, const void *key, size_t size);
+/* The same to `devices`. */
+void outbox_forget_device(void *outbox, int32_t partition, const void *key, size_t size);
 
 struct kafka_producer *outbox_producer(struct outbox *outbox); /* for dead letters */

@@ -8,6 +8,7 @@
 #include "event/topics.h"
 #include "feed/edited.h"
 #include "feed/replies_private.h"
+#include "json/json.h"
 #include "users/notice.h"
 
 int replies_serves(const void *of, int32_t partition) {
@@ -165,6 +166,43 @@ static void list(void *context, struct http_request *request, const struct rpc_a
         http_reply_json(request, 200, &replies->body);
 }
 
+/* ---- devices ---- */
+
+static void put_device(struct buffer *body, const struct device_row *row, bool with_run, bool current) {
+    buffer_string(body, "{\"id\":");
+    replies_put_id(body, row->session);
+    buffer_string(body, ",\"device\":");
+    if (row->size)
+        json_put_text(body, row->name, row->size);
+    else
+        buffer_string(body, "null");
+    json_member_int(body, ",\"since\":", row->since);
+    if (with_run) buffer_string(body, ",\"run\":");
+    if (with_run) replies_put_id(body, row->run);
+    buffer_string(body, current ? ",\"current\":true}" : "}");
+}
+
+static void devices_page(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    struct replies *replies = context;
+    bool all = asked->texts[RPC_HIDDEN] != NULL;
+    struct device_row rows[DEVICES_SHOWN];
+    size_t count;
+    struct error error;
+    int code =
+        devices_of(replies->options.devices, asked->partition, asked->numbers[RPC_USER], all, rows, &count, &error);
+    if (code) {
+        replies_store_failed(replies, request, asked->partition, code, &error);
+        return;
+    }
+    replies_start(replies, "{\"items\":[");
+    for (size_t i = 0; i < count; i++) {
+        if (i) buffer_byte(&replies->body, ',');
+        put_device(&replies->body, &rows[i], all, rows[i].session == asked->numbers[RPC_SESSION]);
+    }
+    buffer_string(&replies->body, "],\"next\":null}");
+    http_reply_json(request, 200, &replies->body);
+}
+
 /* ---- questions ---- */
 
 static const struct rpc_handler HANDLERS[] = {
@@ -179,7 +217,7 @@ static const struct rpc_handler HANDLERS[] = {
     {&ASK_POST_EDITS, replies_edits, false},  {&ASK_WISH, replies_outcome, false},
     {&ASK_UNNAMED, replies_outcome, false},   {&ASK_MODERATED, replies_outcome, false},
     {&ASK_NOTICED, replies_outcome, false},   {&ASK_SIGNED_IN, replies_signed_in, false},
-    {&ASK_EXTERNALS, replies_outcome, false},
+    {&ASK_EXTERNALS, replies_outcome, false}, {&ASK_DEVICES, devices_page, false},
 };
 
 void replies_handle(struct replies *replies, struct http_request *request) {

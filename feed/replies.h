@@ -25,6 +25,9 @@
  *                                                         version: as lib/watch has it},
  *                                                         newest first; hidden: those of whom the user has muted or blocked, or who has
  *                                                         blocked the user, too
+ *     GET /peer/devices/USER?session&hidden               {items: [{id, device: a name or null, since, current: true if it is `session`}],
+ *                                                         next: null}, newest first; with `hidden`, also those whose edge may have died,
+ *                                                         and the run of each
  *     GET /peer/handle/PARTITION?handle                   {user}: has the handle; it counts if the user's owner says so, too
  *
  * The answers about commands (feed/outcomes.c) wait until the command was decided, and what it made can be read:
@@ -50,6 +53,7 @@
 
 #include "feed/audience.h"
 #include "feed/commands.h"
+#include "feed/devices.h"
 #include "feed/notices_shown.h"
 #include "feed/timelines.h"
 #include "service/http.h"
@@ -67,6 +71,7 @@ struct replies_options {
     const struct edited *edited;
     struct names *names;
     struct directory_store *directory;
+    struct devices *devices;
     struct kafka_producer *producer; /* of commands that questions lead to */
     const struct notices_shown *notices;
     struct refusals *refusals;

@@ -50,6 +50,10 @@ static const struct config_property PROPERTIES[] = {
      .doc =
          "The key of these posts, of at least 32 bytes: the field `Starling-Signature` of each is `sha256=` and the HMAC-SHA256 of the "
          "body. Empty: posts are not signed."},
+    {"devices.silent.s", CONFIG_INT, AT(devices_silent_s), "180", .min = 2, .max = 86400,
+     .doc =
+         "Sessions of an edge that has said nothing for so many seconds are over: it died. At least three times the edges' "
+         "edge.devices.beat.s."},
     {"commands.batch", CONFIG_INT, AT(commands_batch), "2000", .min = 1, .max = 100000,
      .doc = "How many commands one transaction holds at most."},
 };

@@ -20,6 +20,7 @@ enum {
     NOTICE_SETTINGS,
     APPROACHES,
     DIRECTORY,
+    DEVICES,
     STORES
 };
 enum { INPUT_REQUESTS /* the only input */ };
@@ -103,6 +104,7 @@ static const struct state_kind *const KINDS[STORES] = {
     [REFUSALS] = &REFUSALS_KIND,      [WATCHES] = &WATCHES_KIND,
     [VISIBILITY] = &TABLE_STORE_KIND, [NOTICE_SETTINGS] = &TABLE_STORE_KIND,
     [APPROACHES] = &APPROACHES_KIND,  [DIRECTORY] = &TABLE_STORE_KIND,
+    [DEVICES] = &TABLE_STORE_KIND,
 };
 
 /* `aged`: what feed/audience.h reads. */
@@ -139,6 +141,7 @@ static const struct tasks_topic TOPICS[] = {
     {.topic = &TOPIC_FOLLOW_REFUSALS, .role = OWNER_STATE, .store = REFUSALS},
     {.topic = &TOPIC_FEED_WATCHES, .role = OWNER_STATE, .store = WATCHES},
     {.topic = &TOPIC_VISIBILITY, .role = OWNER_STATE, .store = VISIBILITY, .aged = true},
+    {.topic = &TOPIC_DEVICES, .role = OWNER_STATE, .store = DEVICES},
 };
 
 /* ---- the product ---- */
@@ -231,6 +234,7 @@ int feed_start_tasks(struct feed *feed, const struct owner_options *owner, int64
         [NOTICE_SETTINGS] = notice_settings_table(feed->notice_settings),
         [APPROACHES] = feed,
         [DIRECTORY] = directory_table(feed->directory),
+        [DEVICES] = devices_table(feed->devices),
     };
     const struct tasks_options tasks = {
         .owner = owner,

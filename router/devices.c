@@ -56,8 +56,8 @@ bool devices_faded(const struct devices *devices, uint16_t heard, uint16_t now) 
     return age > devices->window && age <= DEVICES_STEP_MASK / 2;
 }
 
-static struct device device_of(const struct further *entry) {
-    return (struct device){.session = entry->session, .route = entry->route, .heard = entry->heard};
+static struct device_entry device_of(const struct further *entry) {
+    return (struct device_entry){.session = entry->session, .route = entry->route, .heard = entry->heard};
 }
 
 static uint32_t first_of(const struct devices *devices, int64_t user) {
@@ -74,7 +74,7 @@ static bool set_first(struct devices *devices, int64_t user, uint32_t first) {
     return first;
 }
 
-static void push(struct devices *devices, int64_t user, const struct device *device) {
+static void push(struct devices *devices, int64_t user, const struct device_entry *device) {
     uint32_t at = devices->free;
     if (at) {
         devices->free = devices->entries[at].next;
@@ -100,14 +100,14 @@ static uint32_t drop(struct devices *devices, uint32_t at) {
     return next;
 }
 
-size_t devices_list(const struct devices *devices, int64_t user, struct device *list) {
+size_t devices_list(const struct devices *devices, int64_t user, struct device_entry *list) {
     size_t count = 0;
     for (uint32_t at = first_of(devices, user); at; at = devices->entries[at].next)
         list[count++] = device_of(&devices->entries[at]);
     return count;
 }
 
-bool devices_renew(struct devices *devices, int64_t user, const struct device *device) {
+bool devices_renew(struct devices *devices, int64_t user, const struct device_entry *device) {
     uint32_t at = first_of(devices, user);
     while (at && devices->entries[at].session != device->session) at = devices->entries[at].next;
     if (!at) return false;
@@ -117,23 +117,23 @@ bool devices_renew(struct devices *devices, int64_t user, const struct device *d
     return true;
 }
 
-static bool is_silent_longer(const struct device *one, const struct device *other) {
+static bool is_silent_longer(const struct device_entry *one, const struct device_entry *other) {
     return one->heard != other->heard && devices_later(one->heard, other->heard) == other->heard;
 }
 
-bool devices_add(struct devices *devices, int64_t user, const struct device *device, struct device *own) {
-    struct device list[DEVICES_MAX];
+bool devices_add(struct devices *devices, int64_t user, const struct device_entry *device, struct device_entry *own) {
+    struct device_entry list[DEVICES_MAX];
     size_t count = devices_list(devices, user, list);
     push(devices, user, device);
     if (count + 2 <= DEVICES_MAX) return true;
-    struct device silent = is_silent_longer(device, own) ? *device : *own;
+    struct device_entry silent = is_silent_longer(device, own) ? *device : *own;
     for (size_t i = 0; i < count; i++)
         if (is_silent_longer(&list[i], &silent)) silent = list[i];
     if (silent.session == own->session) return devices_pop(devices, user, own);
     return devices_remove(devices, user, silent.session);
 }
 
-bool devices_pop(struct devices *devices, int64_t user, struct device *device) {
+bool devices_pop(struct devices *devices, int64_t user, struct device_entry *device) {
     uint32_t at = first_of(devices, user);
     *device = device_of(&devices->entries[at]);
     return set_first(devices, user, drop(devices, at));

@@ -21,7 +21,7 @@ enum {
     DEVICES_STEPS = 128 /* an inactive window at least */
 };
 
-struct device {
+struct device_entry {
     int64_t session;
     int32_t route;
     uint16_t heard;
@@ -32,15 +32,15 @@ struct devices;
 struct devices *devices_new(int64_t inactive_ms);
 void devices_free(struct devices *devices); /* NULL is fine */
 
-size_t devices_list(const struct devices *devices, int64_t user, struct device *list); /* room for DEVICES_MAX - 1 */
+size_t devices_list(const struct devices *devices, int64_t user, struct device_entry *list); /* room for DEVICES_MAX - 1 */
 
 /* The session's entry has that route from now on, and was heard then, unless it was heard later. False: it has none here. */
-bool devices_renew(struct devices *devices, int64_t user, const struct device *device);
+bool devices_renew(struct devices *devices, int64_t user, const struct device_entry *device);
 
 /* An entry for a session that has none yet; own is the one in the user's slot. If that makes too many, the one that was silent for
  * longest goes, and *own may become another one. Like the following ones it returns whether the user has entries here afterwards. */
-bool devices_add(struct devices *devices, int64_t user, const struct device *device, struct device *own);
-bool devices_pop(struct devices *devices, int64_t user, struct device *device); /* takes one out; there is one */
+bool devices_add(struct devices *devices, int64_t user, const struct device_entry *device, struct device_entry *own);
+bool devices_pop(struct devices *devices, int64_t user, struct device_entry *device); /* takes one out; there is one */
 bool devices_remove(struct devices *devices, int64_t user, int64_t session);
 bool devices_fade(struct devices *devices, int64_t user, uint16_t now); /* those that have faded go */
 void devices_forget(struct devices *devices, int64_t user);             /* all of them */

@@ -71,7 +71,7 @@ static void add_answer(struct join_result *result, int64_t session, int32_t rout
 /* All sessions of the user are answered. self: all but that one are told the position. */
 static void answer_all(const struct join_context *context, const struct presence_slot *slot, bool self,
                        int64_t reporter, struct join_result *result) {
-    struct device devices[DEVICES_MAX];
+    struct device_entry devices[DEVICES_MAX];
     if (!slot->more) {
         if (slot->session) add_answer(result, slot->session, (int32_t)slot->route, self && slot->session != reporter);
         return;

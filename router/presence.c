@@ -296,11 +296,11 @@ bool presence_valid(const struct location *event) {
 
 /* ---- a user's sessions ---- */
 
-static struct device device_of(const struct presence_slot *slot) {
-    return (struct device){.session = slot->session, .route = (int32_t)slot->route, .heard = (uint16_t)slot->heard};
+static struct device_entry device_of(const struct presence_slot *slot) {
+    return (struct device_entry){.session = slot->session, .route = (int32_t)slot->route, .heard = (uint16_t)slot->heard};
 }
 
-static void set_device(struct presence_slot *slot, const struct device *device) {
+static void set_device(struct presence_slot *slot, const struct device_entry *device) {
     slot->session = device->session;
     slot->route = device->route;
     slot->heard = device->heard & DEVICES_STEP_MASK;
@@ -308,7 +308,7 @@ static void set_device(struct presence_slot *slot, const struct device *device) 
 
 /* The slot's own entry goes, and a further one takes its place. */
 static void drop_own(struct presence *presence, struct presence_slot *slot) {
-    struct device next = {.route = PRESENCE_ROUTE_NONE};
+    struct device_entry next = {.route = PRESENCE_ROUTE_NONE};
     if (slot->more) slot->more = devices_pop(presence->devices, slot->user, &next);
     set_device(slot, &next);
 }
@@ -322,8 +322,8 @@ static void quit(struct presence *presence, struct presence_slot *slot, int64_t 
 }
 
 /* A session that is not the slot's. If there are too many, the one that was silent for longest goes. */
-static void enter_further(struct presence *presence, struct presence_slot *slot, const struct device *device) {
-    struct device own = device_of(slot);
+static void enter_further(struct presence *presence, struct presence_slot *slot, const struct device_entry *device) {
+    struct device_entry own = device_of(slot);
     if (slot->more && devices_renew(presence->devices, slot->user, device)) return;
     slot->more = devices_add(presence->devices, slot->user, device, &own);
     set_device(slot, &own);
@@ -331,7 +331,7 @@ static void enter_further(struct presence *presence, struct presence_slot *slot,
 
 static void enter(struct presence *presence, struct presence_slot *slot, const struct location *event,
                   int64_t arrived) {
-    struct device device = {
+    struct device_entry device = {
         .session = event->session, .route = event->route, .heard = devices_step(presence->devices, arrived)};
     if (event->route == PRESENCE_ROUTE_NONE) {
         quit(presence, slot, event->session);
@@ -346,14 +346,14 @@ static void enter(struct presence *presence, struct presence_slot *slot, const s
 }
 
 size_t presence_entries(const struct presence *presence, const struct presence_slot *slot,
-                        struct device entries[DEVICES_MAX]) {
+                        struct device_entry entries[DEVICES_MAX]) {
     if (!slot->session) return 0;
     entries[0] = device_of(slot);
     return slot->more ? 1 + devices_list(presence->devices, slot->user, entries + 1) : 1;
 }
 
 size_t presence_routes(const struct presence *presence, const struct presence_slot *slot, int32_t routes[DEVICES_MAX]) {
-    struct device entries[DEVICES_MAX];
+    struct device_entry entries[DEVICES_MAX];
     size_t count = presence_entries(presence, slot, entries), distinct = 0;
     for (size_t i = 0; i < count; i++) {
         size_t j = 0;
@@ -370,7 +370,7 @@ static enum presence_change apply_leave(struct presence *presence, struct presen
     if (slot && event->opted < slot->opted) return PRESENCE_UNCHANGED; /* an opt-in came after it */
     if (!slot) slot = insert(presence, event->user);
     if (slot->more) devices_forget(presence->devices, slot->user);
-    set_device(slot, &(struct device){.route = PRESENCE_ROUTE_NONE});
+    set_device(slot, &(struct device_entry){.route = PRESENCE_ROUTE_NONE});
     slot->more = 0;
     slot->at = (struct geo_point){0, 0};
     slot->time = event->time;

@@ -81,7 +81,7 @@ static inline bool presence_active(const struct presence_slot *slot, int64_t now
 
 /* The entries of a user of presence (valid as the slot is); returns how many, DEVICES_MAX at most. */
 size_t presence_entries(const struct presence *presence, const struct presence_slot *slot,
-                        struct device entries[DEVICES_MAX]);
+                        struct device_entry entries[DEVICES_MAX]);
 /* The routes of a user's entries, each once; returns how many. */
 size_t presence_routes(const struct presence *presence, const struct presence_slot *slot, int32_t routes[DEVICES_MAX]);
 

@@ -49,6 +49,7 @@ static int start_owners(struct account_gateway *account, const struct product_op
 static int account_start(const struct product_options *options, void **state, struct error *error) {
     struct account_gateway *account = MEM_NEW(&(struct account_gateway){
         .copies = options->copies,
+        .writer = options->writer,
         .subjects = options->shape->partitions[TOPIC_SPACE_SUBJECTS],
         .chance = chance_new(),
     });
@@ -62,6 +63,7 @@ static int account_start(const struct product_options *options, void **state, st
     }
     account->erasing = erasing_new(account, options);
     endpoints_add(options->endpoints, &EXPORT_ENDPOINTS, account, ready, account);
+    endpoints_add(options->endpoints, &DEVICES_ENDPOINTS, account, ready, account);
     endpoints_add(options->endpoints, &ERASING_ENDPOINTS, account->erasing, ready, account);
     *state = account;
     return 0;

@@ -1,6 +1,6 @@
 /* Forgets users: finds what the owners keep of a user and writes the commands that remove it, which the owners decide as any others.
  *
- *     pass:  account -> friends -> follows -> posts -> comments and likes -> notices -> history        page by page, each command's outcome awaited
+ *     pass:  account -> friends -> follows -> posts -> comments and likes -> notices -> devices -> history        page by page, each command's outcome awaited
  *     passes follow each other until one has found nothing: then the user is forgotten
  *
  * Nothing of this is kept: an erasure that breaks off (the gateway dies) is asked for again, at any gateway, and goes on with what is
@@ -24,6 +24,7 @@ enum erased_kind {
     ERASED_COMMENTS,
     ERASED_LIKES,
     ERASED_NOTICES,
+    ERASED_DEVICES, /* names of open sessions, and since when */
     ERASED_HISTORY, /* rows */
     ERASED_KINDS
 };

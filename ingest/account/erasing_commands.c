@@ -13,6 +13,7 @@
 #include "ingest/account/erasing_private.h"
 #include "ingest/post_thread.h"
 #include "subjects/subject.h"
+#include "users/device.h"
 #include "users/half.h"
 #include "users/notice.h"
 
@@ -264,6 +265,23 @@ static bool remove_notice(struct erasure *erasure, const json_t *item) {
     return true;
 }
 
+/* The session stays, and is not listed any more. */
+static bool remove_device(struct erasure *erasure, const json_t *item) {
+    const char *session, *run;
+    uint8_t bytes[DEVICE_KEY_MAX];
+    struct device_key key = {.user = erasure->user};
+    if (json_want_text(item, "id", &session, NULL) || !ids_parse(session, strlen(session), &key.session)) return false;
+    if (json_want_text(item, "run", &run, NULL) || !ids_parse(run, strlen(run), &key.run)) return false;
+    found(erasure, ERASED_DEVICES);
+    send_command(erasure, &(struct erasing_command){
+                              .topic = &TOPIC_DEVICES,
+                              .key = bytes,
+                              .key_size = device_key_write(bytes, &key),
+                              .record = &(struct buffer){0},
+                          });
+    return true;
+}
+
 /* ---- comments and likes ---- */
 
 /* comment null: the subject itself is liked. */
@@ -352,6 +370,7 @@ static const struct {
     [STAGE_POSTS] = {"posts", remove_post},
     [STAGE_COMMENTS] = {NULL, remove_of_comment},
     [STAGE_NOTICES] = {"notices", remove_notice},
+    [STAGE_DEVICES] = {"devices", remove_device},
     [STAGE_HISTORY] = {"history", NULL},
 };
 
@@ -390,5 +409,6 @@ struct peers *erasing_question(struct erasure *erasure, struct buffer *path, int
     belonging_question(path, kind, erasure->user, erasure->stage == STAGE_HISTORY ? 1 : PAGE,
                        &(struct belonging_place){.cursor = cursor});
     if (erasure->stage == STAGE_NOTICES) buffer_string(path, "&hidden=true"); // of those who have blocked the user, too
+    if (erasure->stage == STAGE_DEVICES) buffer_string(path, "?hidden=true"); // of edges that have died, too
     return account->owners[kind->owner];
 }

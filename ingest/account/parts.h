@@ -10,6 +10,7 @@
 
 struct account_gateway {
     struct user_copies *copies;
+    struct writer *writer;
     struct peers *owners[BELONGING_OWNERS];
     int32_t subjects; /* partitions of subjects */
     struct erasing *erasing;
@@ -20,3 +21,6 @@ struct account_gateway {
 /* GET /v1/export: everything that is kept of the caller, in pages. The first page is the account itself; then come the kinds of
  * users/belongings.h in their order, each from its own owner, as the owner says it. A page is held in memory, and nothing else is. */
 extern const struct endpoint_list EXPORT_ENDPOINTS; /* state: struct account_gateway */
+
+/* GET /v1/devices, DELETE /v1/devices/{id}: the caller's sessions. */
+extern const struct endpoint_list DEVICES_ENDPOINTS; /* the same state */

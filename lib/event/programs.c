@@ -25,6 +25,8 @@ static const struct topic_use INGEST[] = {
     {&TOPIC_MODERATION_LOG, WRITE},
     {&TOPIC_AUDIT, WRITE},
     {&TOPIC_NOTICES, WRITE}, // tombstones, when a user is forgotten
+    {&TOPIC_DEVICES, WRITE}, // likewise
+    {&TOPIC_DEVICE_ENDS, WRITE},
     {&TOPIC_ERASURES, WRITE},
 };
 
@@ -44,6 +46,7 @@ static const struct topic_use FANOUT[] = {
     {&TOPIC_PROFILES, READ_OR_BURY},   {&TOPIC_SHARING, READ_OR_BURY},
     {&TOPIC_FEED_WATCHES, WRITE},      {&TOPIC_POST_COMMANDS, 0}, // its owners have the texts
     {&TOPIC_COMMENT_WATCHES, WRITE},   {&TOPIC_NEARBY_MUTES, READ_OR_BURY},
+    {&TOPIC_DEVICES, WRITE},           {&TOPIC_DEVICE_ENDS, READ_OR_BURY},
 };
 
 static const struct topic_use FEED[] = {
@@ -65,6 +68,7 @@ static const struct topic_use FEED[] = {
     {&TOPIC_NOTICE_COMMANDS, READ_OR_BURY},
     {&TOPIC_DIRECTORY_COMMANDS, READ_OR_BURY | WRITE},
     {&TOPIC_DIRECTORY, READ_OR_BURY | WRITE},
+    {&TOPIC_DEVICES, READ_OR_BURY | WRITE},
     {&TOPIC_NOTICE_SETTINGS, READ_OR_BURY | WRITE},
     {&TOPIC_APPROACHES, READ_OR_BURY},
     {&TOPIC_FEED_WATCHES, READ_OR_BURY | WRITE},

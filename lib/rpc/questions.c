@@ -83,6 +83,9 @@ const struct rpc_question ASK_EXTERNALS = {"the texts by which a sign-in provide
                                            {RPC_USER},
                                            {OFFSET, WAIT(2000)}};
 
+const struct rpc_question ASK_DEVICES = {
+    "the sessions of a user", "devices", {RPC_USER}, {NUMBER(SESSION, -1, ANY, -1), TEXT(HIDDEN, 0, ANY)}};
+
 /* ---- of comments processes ---- */
 
 const struct rpc_question ASK_COMMENTS = {
@@ -181,7 +184,7 @@ const struct rpc_answerer RPC_ANSWERERS[] = {
     {"feeds",
      ALL(&ASK_FEED, &ASK_OLDER, &ASK_POSTS, &ASK_WRITTEN, &ASK_USER, &ASK_LIST, &ASK_HANDLE, &ASK_HANDLES, &ASK_NOTICES,
          &ASK_RELATION, &ASK_FOLLOWER, &ASK_VISIBILITY, &ASK_NOTICED, &ASK_MAY, &ASK_POSTED, &ASK_GONE, &ASK_EDITED,
-         &ASK_MODERATED, &ASK_POST_EDITS, &ASK_WISH, &ASK_UNNAMED, &ASK_SIGNED_IN, &ASK_EXTERNALS)},
+         &ASK_MODERATED, &ASK_POST_EDITS, &ASK_WISH, &ASK_UNNAMED, &ASK_SIGNED_IN, &ASK_EXTERNALS, &ASK_DEVICES)},
     {"comments processes", ALL(&ASK_COMMENTS, &ASK_REPLIES, &ASK_COMMENT, &ASK_LIKES, &ASK_LIKERS, &ASK_SUBJECT,
                                &ASK_OUTCOME, &ASK_COUNTS, &ASK_OF_USER, &ASK_EDITS)},
     {"routers", ALL(&ASK_FRIENDS, &ASK_FRIENDSHIP, &ASK_REQUESTS, &ASK_NEARBY, &ASK_AUDIENCE, &ASK_DISCOVER)},

@@ -25,7 +25,7 @@ enum ws_close_code {
     WS_TOO_BIG = 1009,
     WS_RESTART = 1012, /* draining or restarting */
     WS_OVERLOADED = 1013,
-    WS_SUPERSEDED = 4001, /* connected elsewhere */
+    WS_ENDED = 4001, /* from another device of the user */
     WS_TOO_SLOW = 4002,
     WS_EXPIRED = 4003 /* token expired */
 };

@@ -452,7 +452,7 @@ def test_status_tells_members_partitions_and_lag(shared_cluster, ada):
         'timeline-requests', 'hot-posts', 'feed-watches', 'name-commands', 'names', 'notices',
         'notice-commands', 'notice-settings', 'approaches', 'directory-commands', 'directory', 'comment-commands', 'comments',
             'comment-texts', 'reactions', 'comment-refusals', 'comment-offsets', 'bans', 'moderation-log', 'comments-wide',
-            'comment-watches', 'erasures', 'nearby-mutes', 'audit')}
+            'comment-watches', 'erasures', 'nearby-mutes', 'devices', 'device-ends', 'audit')}
     locations = topics[shared_cluster.topics.name('locations')]
     assert locations['partitions'] == 4
     assert locations['written'] == sum(shared_cluster.topics.ends('locations').values())

@@ -264,6 +264,21 @@ def test_notices_are_counted_marked_as_read_and_chosen(people):
     assert refused(a, 'likePost', f'{post}/like').kind in ('TypeError', 'ValueError', 'IllegalArgumentException')
 
 
+def test_devices_are_listed_and_ended(world, people):
+    (ada, a), (_, b), _ = people
+    with world.phone(int(ada)) as phone:
+        phone.send({'type': 'hello', 'token': phone.token, 'device': 'Pixel 9'})
+        session = phone.expect('welcome')['session']
+        device, = eventually(lambda: a('getDevices', session), what='the session is listed')
+        assert abs(device.pop('since') - now_ms()) < 60_000
+        assert device == {'id': session, 'device': 'Pixel 9', 'current': True}
+        assert refused(b, 'endDevice', session).kind == 'NotFound'
+        assert phone.closed() is None
+        assert a('endDevice', session) is None
+        assert phone.wait_closed() == 4001
+        eventually(lambda: a('getDevices', session) == [], what='it is gone')
+
+
 def test_everything_is_exported_and_forgotten(people):
     (ada, a), (ben, b), _ = people
     a('setProfile', name='Ada')

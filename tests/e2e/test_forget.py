@@ -14,7 +14,7 @@ from harness.waiting import eventually
 from test_history import read_file
 
 NOTHING = {'profile', 'sharing', 'handle', 'friends', 'following', 'followers', 'requests', 'muted', 'posts', 'comments', 'likes', 'notices',
-           'history'}
+           'devices', 'history'}
 
 
 @pytest.fixture(scope='module')
@@ -79,7 +79,7 @@ def test_a_user_is_forgotten_everywhere(everything, users):
         'history_files': 1, 'topics': 14 * 24, 'dead_letters': 185}
     assert report == {'user': some.user, 'state': 'forgotten', 'at': None, 'removed': {
         'profile': 1, 'sharing': 1, 'handle': 1, 'friends': 2, 'following': 1, 'followers': 1, 'requests': 2, 'muted': 2, 'posts': 3,
-        'comments': 1, 'likes': 2, 'notices': 4}}
+        'comments': 1, 'likes': 2, 'notices': 4, 'devices': 1}}
     check_gone(some)
     check_topics(some)
     check_history(some)

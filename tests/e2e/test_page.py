@@ -283,39 +283,41 @@ def test_who_has_no_name_is_a_number(shared_cluster, screen, users):
     eventually(lambda: screen.text('#my-name') == 'Neo', what='my name')
 
 
-def test_a_second_device_shows_the_same_list(shared_cluster, screen, with_friends):
+def test_a_second_device_is_as_live_and_either_signs_the_other_out(shared_cluster, screen, with_friends):
     me, (ben,) = with_friends(1)
+    http = shared_cluster.http(me)
     with shared_cluster.online(ben, *at(500)) as friend:
         screen.open(shared_cluster.token(me), HOME)
         screen.wait_friends({ben})
-        with shared_cluster.online(me, *HOME) as phone:
+        with shared_cluster.phone(me) as phone:
+            phone.lat, phone.lng = HOME
+            phone.send({'type': 'hello', 'token': phone.token, 'device': 'Pixel 9', 'lat': phone.lat, 'lng': phone.lng, 'time': now_ms()})
             phone.wait_screen({ben})
-            friend.report(*at(600))
+            sent = now_ms()
+            friend.report(*at(600), time=sent)
+            phone.wait_item(ben, lambda item: item['time'] == sent)
             screen.wait_list({ben: at(600)}, total=1)
-            assert phone.closed() is None
-        assert len(screen.sockets) == 1
-
-
-def test_a_page_that_is_ended_elsewhere_comes_back_when_asked(shared_cluster, screen, with_friends):
-    me, (ben,) = with_friends(1)
-    lines = []
-
-    def pass_on(line):
-        line.connect_to_server()
-        lines.append(line)
-
-    screen.page.route_web_socket(shared_cluster.ws_url, pass_on)
-    with shared_cluster.online(ben, *at(500)):
-        screen.open(shared_cluster.token(me), HOME)
-        screen.wait_friends({ben})
-        lines[0].close(code=4001, reason='connected elsewhere')
+            eventually(lambda: len(http.ok('GET', '/v1/devices')['items']) == 2, what='both are listed')
+            screen.page.click('#me summary')
+            screen.page.click('#devices-summary')
+            screen.page.wait_for_selector('#device-list li + li')
+            names = screen.page.locator('#device-list li > span > span:first-child').all_text_contents()
+            assert names[0] == 'Pixel 9' and names[1].startswith('Chrome')
+            screen.page.click('#device-list button')
+            assert phone.wait_closed() == 4001
+            screen.page.wait_for_selector('#device-list li + li', state='detached')
+        screen.page.keyboard.press('Escape')
+        assert screen.page.is_hidden('#banner')
+        sockets = len(screen.sockets)
+        session = next(frame['session'] for frame in screen.frames if frame['type'] == 'welcome')
+        assert http.delete(f'/v1/devices/{session}').status_code == 204
         screen.wait_state('closed', 'elsewhere')
-        assert 'another device' in screen.text('#banner')
+        assert 'signed out from another one' in screen.text('#banner')
         time.sleep(2)  # it does not come back by itself
-        assert len(lines) == 1
+        assert len(screen.sockets) == sockets
         screen.page.click('#retry')
         screen.wait_state('online')
-        screen.wait_list({ben: at(500)}, total=1)
+        screen.wait_list({ben: at(600)}, total=1)
         screen.page.wait_for_selector('#banner', state='hidden')
 
 

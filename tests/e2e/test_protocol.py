@@ -22,7 +22,7 @@ HARMLESS = [{}, {'type': 'festival', 'near': []}, {'type': 'update'}, {'type': '
 @pytest.fixture(scope='module')
 def world(make_module_cluster):
     return make_module_cluster(settings={'fanout:edge.drain.s': 1, 'fanout:edge.flush.window.ms': 200,
-                                         'router:discover.delay.s': 0}).start()
+                                         'router:discover.delay.s': 0}).start(feeds=1)
 
 
 @pytest.fixture(params=sorted(DRIVERS))
@@ -196,12 +196,14 @@ def test_garbage_of_the_servers_changes_nothing(world, kind, users):
 # how it ends, and how it comes back
 
 
-def test_elsewhere_stays_away_until_asked(world, kind, users):
+def test_ended_from_another_device_stays_away_until_asked(world, kind, users):
     me, ben = users(2)
     acquaint(world, (me, ben))
-    with online(world, {ben: at(500)}), Between(world.ws_url) as between, start(world, kind, me, url=between.url) as client:
+    with online(world, {ben: at(500)}), Between(world.ws_url) as between, start(world, kind, me, url=between.url, device='lost') as client:
         client.wait_list({ben: at(500)}, HOME)
-        between.close(4001, 'connected elsewhere')
+        device, = eventually(lambda: world.http(me).ok('GET', '/v1/devices')['items'], what='the session is listed')
+        assert (device['id'], device['device']) == (welcome_of(between, 0)['session'], 'lost')
+        assert world.http(me).delete(f'/v1/devices/{device["id"]}').status_code == 204
         assert client.wait_state('closed', 'elsewhere')['code'] == 4001
         client.do('reconnect')
         time.sleep(1.5)  # not by itself, and not because the network has changed
@@ -224,6 +226,27 @@ def test_another_device_of_the_user_shows_the_same_list(world, kind, users):
             client.wait_list({ben: at(600)}, HOME)
             assert other.closed() is None
         assert client.states() == ['connecting', 'online']
+def welcome_of(between, number) -> dict:
+    return next(frame for frame in between.connections[number].heard if frame['type'] == 'welcome')
+
+
+def hellos_of(between, number) -> list[dict]:
+    return [frame for frame in between.connections[number].said if frame['type'] == 'hello']
+
+
+def test_a_hello_says_the_device_and_the_session_before(world, kind, users):
+    me, = users(1)
+    world.share(me)
+    with Between(world.ws_url) as between, start(world, kind, me, url=between.url, device='Pixel 9') as client:
+        client.wait_state('online')
+        client.do('renew', token=world.token(me))
+        hello, renewal = eventually(lambda: hellos_of(between, 0) if len(hellos_of(between, 0)) == 2 else None, what='the renewal')
+        assert (hello['device'], 'before' in hello, 'before' in renewal) == ('Pixel 9', False, False)  # it is still the same session
+        for number in 1, 2:
+            between.cut()
+            again, = eventually(lambda n=number: len(between.connections) > n and hellos_of(between, n), 30, what='it is back')
+            assert (again['device'], again['before']) == ('Pixel 9', welcome_of(between, number - 1)['session'])
+            eventually(lambda n=number: 'welcome' in [frame['type'] for frame in between.connections[n].heard])
 
 
 def test_a_bad_token_is_not_tried_again(world, kind, users):

@@ -43,6 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     CHECK(friend_approach);
     CHECK(directory_command);
     CHECK(directory_entry);
+    CHECK(device);
+    CHECK(device_end);
     CHECK(post_command);
     CHECK(post);
     CHECK(post_text);

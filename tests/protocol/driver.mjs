@@ -15,6 +15,7 @@ const client = new StarlingClient({
     url: options.url,
     token: options.token ?? (() => new Promise((resolve) => ((giveToken = resolve), say('token', {})))),
     position: options.lat === undefined ? undefined : { lat: options.lat, lng: options.lng },
+    device: options.device,
     prefetch: options.prefetch,
     staleAfterMs: options.stale_after_s && options.stale_after_s * 1000,
     WebSocket,

@@ -18,7 +18,7 @@ class Driver:
         self._options, self._feed, self._notices = options, None, None
         self._tokens = asyncio.Queue()
         self._client = StarlingClient(options['url'], options.get('token') or self._ask, options.get('lat'), options.get('lng'),
-                                      prefetch=options.get('prefetch', False), stale_after=options.get('stale_after_s'),
+                                      prefetch=options.get('prefetch', False), stale_after=options.get('stale_after_s'), device=options.get('device'),
                                       connect_options={'proxy': None})
         self._client.on_event(self._tell)
 

@@ -325,6 +325,15 @@ static void show_directory_entry(struct buffer *out, const struct directory_entr
     put_texts(out, "externals", record->externals);
 }
 
+static void show_device(struct buffer *out, const struct device *record) {
+    put_text(out, "name", record->name);
+    put_long(out, "since", record->since);
+}
+
+static void show_device_end(struct buffer *out, const struct device_end *record) {
+    put_long(out, "session", record->session);
+}
+
 static void show_friend_approach(struct buffer *out, const struct friend_approach *record) {
     put_long(out, "friend", record->friend);
     put_long(out, "distance_dm", record->distance_dm);
@@ -514,6 +523,8 @@ static int recode(struct codec *codec, const struct buffer *value, struct buffer
     case FRIEND_APPROACH_SCHEMA_ID: RECODE(friend_approach);
     case DIRECTORY_COMMAND_SCHEMA_ID: RECODE(directory_command);
     case DIRECTORY_ENTRY_SCHEMA_ID: RECODE(directory_entry);
+    case DEVICE_SCHEMA_ID: RECODE(device);
+    case DEVICE_END_SCHEMA_ID: RECODE(device_end);
     case COMMENT_COMMAND_SCHEMA_ID: RECODE(comment_command);
     case COMMENT_SUBJECT_SCHEMA_ID: RECODE(comment_subject);
     case COMMENT_SCHEMA_ID: RECODE(comment);

@@ -95,7 +95,7 @@ static void send_report(struct handsets *phones, struct phone *phone) {
 
 static void send_hello(struct handsets *phones, struct phone *phone) {
     char *token = token_issue(phones->issuer, phone->user, NULL, clock_wall_ms() + phones->options.token_ttl_ms);
-    phone_frame_hello(&phones->frame, token, phone->at, phone->time);
+    phone_frame_hello(&phones->frame, token, NULL, phone->at, phone->time);
     free(token);
     set_unsent(phones, phone, false);
     if (ws_send(phone->connection, &phones->frame) == 0) phones->counts.reports++;
@@ -259,7 +259,7 @@ static void on_close(void *context, struct ws_connection *connection, int code) 
     phone->welcomed = false;
     phone->count = 0; /* the list is the session's: the next hello brings a new one */
     phones->counts.closed++;
-    if (code == WS_SUPERSEDED) {
+    if (code == WS_ENDED) {
         phone->over = true;
         phones->counts.superseded++;
     }

@@ -30,6 +30,8 @@ export type Token = string | (() => string | Promise<string>);
 
 export interface Welcome {
     readonly user: string;
+    /** The id of this session among my devices; undefined: the server says none. */
+    readonly session?: string;
     readonly serverTime: number;
     readonly radiusM: number;
     readonly reportEveryS: number;
@@ -42,7 +44,7 @@ export interface Welcome {
  */
 export type State = 'idle' | 'connecting' | 'online' | 'waiting' | 'closed';
 
-/** token: refused (1008, for the token's sake). expired: 4003; neither if a token function has a better one. elsewhere: connected on another device (4001). url: not a WebSocket address. */
+/** token: refused (1008, for the token's sake). expired: 4003; neither if a token function has a better one. elsewhere: ended from another device (4001). url: not a WebSocket address. */
 export type ClosedReason = 'token' | 'expired' | 'elsewhere' | 'url';
 
 export interface StateChange {
@@ -101,6 +103,8 @@ export interface ClientOptions {
     /** ws: or wss: address of the edge. */
     url: string;
     token: Token;
+    /** The name of this device, which my list of devices shows: 1 to 64 bytes. */
+    device?: string;
     /** My position. Without it, and until move(), I see no friends and am seen by none; feeds can be watched all the same. */
     position?: LatLng & { accuracy?: number };
     /** Moves closer together than this make one report. Default 1000. */
@@ -378,12 +382,22 @@ export interface Place extends LatLng {
 /** Who sees somebody's posts, but for whom a block keeps away. */
 export type Visibility = 'everybody' | 'followers';
 
-export type ExportKind = 'account' | 'friends' | 'following' | 'followers' | 'requesting' | 'requested' | 'muted' | 'posts' | 'notices' | 'comments' | 'edits' | 'likes' | 'reports' | 'history';
+export type ExportKind = 'account' | 'friends' | 'following' | 'followers' | 'requesting' | 'requested' | 'muted' | 'posts' | 'devices' | 'notices' | 'comments' | 'edits' | 'likes' | 'reports' | 'history';
 
 /** Something that is kept of me: its kind, and the members that openapi.yaml names, as they are there. `user` is text. */
 export interface Exported {
     readonly kind: ExportKind;
     readonly [member: string]: unknown;
+}
+
+/** An open session of mine. */
+export interface Device {
+    readonly id: string;
+    /** null: it has said no name. */
+    readonly device: string | null;
+    /** ms since the epoch */
+    readonly since: number;
+    readonly current: boolean;
 }
 
 /** A page is of one kind, and may be empty. */
@@ -561,7 +575,7 @@ export class NotAnEdge extends NotConnected {}
 export class ConnectionTokenRefused extends ConnectionEnded {}
 /** The token has expired: a new one of the same user will do. */
 export class ConnectionTokenExpired extends ConnectionTokenRefused {}
-/** 4001: the user has connected with another device. */
+/** 4001: the user has ended the session from another device. */
 export class ConnectedElsewhere extends ConnectionEnded {}
 /** 1012: the server is going away, another one will take over. */
 export class ServerRestarting extends ConnectionEnded {}
@@ -697,6 +711,10 @@ export class StarlingApi {
     getSharing(): Promise<Sharing>;
     /** until: sharing ends by itself then, ms since the epoch. */
     setSharing(mode: SharingMode, until?: number | null): Promise<Sharing>;
+    /** Where I am signed in, newest first. session: of my own welcome; that one is `current`. */
+    getDevices(session?: string): Promise<Device[]>;
+    /** Ends that session: its client is closed for the reason `elsewhere`. NotFound: I have none of that id. */
+    endDevice(id: string): Promise<void>;
     /** A page of everything that is kept of me: `for await (const item of api.all(api.getExport()))` reads it all. after: also the name of a kind. */
     getExport(query?: ListQuery): Promise<ExportPage>;
     /**

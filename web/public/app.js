@@ -5,6 +5,8 @@ import { Api } from './api.js';
 import { Belongings } from './belongings.js';
 import { Card } from './card.js';
 import { loadConfig } from './config.js';
+import { deviceName } from './device-name.js';
+import { Devices } from './devices.js';
 import { focusMain } from './dom.js';
 import { FeedView } from './feed/view.js';
 import {
@@ -86,6 +88,7 @@ const push = new Push($('push-choice'), config.pushUrl, showWhatItOpens);
 const feed = new FeedView({ askForToken: () => gate.open(), told: (news) => tabs.told(news), known });
 new Belongings({ api: () => api, erased: () => signOut(true) });
 new NoticePreferences(() => api);
+new Devices(() => api, () => client?.welcome?.session);
 const gate = new Gate({
     demo: config.demo,
     provider: config.oidc?.issuer ?? null,
@@ -212,6 +215,7 @@ function makeClient(token) {
     const made = new StarlingClient({
         url: config.wsUrl,
         token,
+        device: deviceName(navigator.userAgent),
         position: place,
         clockOffsetMs: config.clockOffsetMs,
         prefetch: true, // everybody is on the map, not just the list's twenty

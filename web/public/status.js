@@ -7,7 +7,7 @@ const SPEAK_AT_MOST_EVERY_MS = 10_000;
 const LOST_FOR_SO_LONG_MS = 2000; // shorter gaps are not worth a word
 
 const REASONS = {
-    elsewhere: t('connectedElsewhere'),
+    elsewhere: t('endedElsewhere'),
     token: t('tokenRefused'),
     expired: t('tokenExpired'),
     url: t('badAddress'),

@@ -51,6 +51,7 @@ export class FakeServer {
     tiles = ''; // the address of another server's, with {z}, {x} and {y}
     attribution = '';
     push = ''; // the address of a receiver that tells people while the page is closed
+    #lastSession = 3709219523476521057n;
     #sockets = new Set();
     #http = createServer((request, response) => this.#serve(request, response));
     #ws = new WebSocketServer({ noServer: true, handleProtocols: () => 'starling.v1' });
@@ -163,11 +164,15 @@ export class FakeServer {
         const { say } = session;
         if (frame.type === 'hello') {
             if (this.refuse) return session.ws.close(1008, 'bad_token');
+            session.id ??= this.#lastSession += 1n;
+            session.device ??= frame.device ?? null;
+            session.since ??= Date.now();
             session.place = { lat: frame.lat, lng: frame.lng };
             this.reports.push(frame);
             say({
                 type: 'welcome',
                 user: Number(JSON.parse(Buffer.from(frame.token.split('.')[1], 'base64url')).sub),
+                session: String(session.id),
                 server_time: Date.now(),
                 radius_m: this.radiusM,
                 report_every_s: 30,
@@ -189,6 +194,11 @@ export class FakeServer {
         if (frame.type === 'watch' && frame.what === 'comments') return this.comments.watch(say, frame.subject, frame.version);
         if (frame.type === 'unwatch' && frame.what === 'comments') return this.comments.unwatch(say, frame.subject);
         return say({ type: 'error', code: 'bad_frame', message: 'unknown type' });
+    }
+
+    #devices(own) {
+        const open = [...this.#sockets].filter(({ id }) => id).sort((a, b) => (a.id < b.id ? 1 : -1));
+        return open.map(({ id, device, since }) => ({ id: String(id), device, since, ...(String(id) === own && { current: true }) }));
     }
 
     #around() {
@@ -270,6 +280,13 @@ export class FakeServer {
                 const one = this.friendships.get(Number(rounded));
                 one.rounded = request.method === 'PUT';
                 return json(200, { user: Number(rounded), state: one.state, rounded: one.rounded });
+            }
+            if (pathname === '/v1/devices') return json(200, { items: this.#devices(searchParams.get('session')) });
+            const [, device] = /^\/v1\/devices\/(\d+)$/.exec(pathname) ?? [];
+            if (device) {
+                const one = [...this.#sockets].find(({ id }) => String(id) === device);
+                one?.ws.close(4001, 'ended');
+                return one ? json(204) : json(404, { title: 'Not Found', code: 'no_device' });
             }
             const [, list, other] = /^\/v1\/(friends|blocks|mutes)\/(\d+)$/.exec(pathname) ?? [];
             if (list === 'mutes') return json(200, { user: Number(other), muted: request.method === 'PUT' });

@@ -220,16 +220,46 @@ test('while the server is away the banner stays, attempt after attempt', async (
     assert.deepEqual((await shown.jsonValue()).banner, [true, false]);
 });
 
-test('connected elsewhere: says so and does not come back by itself', async () => {
+test('ended from another device: says so and does not come back by itself', async () => {
     await open();
     await state('online');
     server.hangUp(4001);
     await state('closed');
-    assert.match(await page.textContent('#banner'), /another device/);
+    assert.match(await page.textContent('#banner'), /signed out from another one/);
     await page.waitForTimeout(1500);
     assert.equal(server.sessions, 0);
     await page.click('#retry');
     await state('online');
+});
+
+test('two tabs are both live; one signs the other out', async () => {
+    await open();
+    await state('online');
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await other.evaluate((token) => sessionStorage.setItem('starling.token', token), TOKEN);
+    await other.reload();
+    await other.waitForSelector('#state[data-state="online"]', { state: 'attached' });
+    await state('online');
+    assert.equal(server.sessions, 2);
+    await page.click('#me summary');
+    await page.click('#devices-summary');
+    await page.waitForFunction(() => document.querySelectorAll('#device-list li').length === 2);
+    const rows = await page.$$eval('#device-list li', (all) => all.map((row) => [row.querySelector('.small').textContent, row.querySelector('button') !== null]));
+    assert.match(rows[0][0], /^since /);
+    assert.deepEqual([rows[0][1], rows[1]], [true, ['This one', false]]);
+    assert.match(await page.textContent('#device-list li'), /^Chrome – /);
+    await page.click('#device-list button');
+    await page.waitForFunction(() => document.querySelectorAll('#device-list li').length === 1);
+    await other.waitForSelector('#state[data-state="closed"]', { state: 'attached' });
+    assert.match(await other.textContent('#banner'), /signed out from another one/);
+    assert.equal(server.sessions, 1);
+    await state('online');
+    await other.click('#retry');
+    await other.waitForSelector('#state[data-state="online"]', { state: 'attached' });
+    assert.equal(server.sessions, 2);
+    await other.close();
+    assert.deepEqual(complaints.filter((text) => !/40[14]/.test(text)), []);
 });
 
 test('a token that has expired before is not even tried, and says so in front', async () => {
@@ -462,7 +492,7 @@ test('what is spoken politely waits its time behind what mattered more', async (
     server.hangUp(4001);
     await page.waitForFunction((said) => said.length === 2, spoken, { timeout: 20_000 });
     const [lost, came] = await spoken.jsonValue();
-    assert.match(lost.text, /another device/);
+    assert.match(lost.text, /signed out from another one/);
     assert.match(came.text, /is near$/);
     assert.ok(came.at - lost.at >= 9990, `${came.at - lost.at} ms later`);
 });
@@ -513,7 +543,7 @@ for (const [name, options] of Object.entries(SCREENS)) {
         await state('online');
         server.hangUp(4001);
         await state('closed');
-        await isAccessible('connected elsewhere');
+        await isAccessible('ended from another device');
         assert.deepEqual(complaints.filter((text) => !/status of 401/.test(text)), []);
     });
 
@@ -533,11 +563,11 @@ for (const [name, options] of Object.entries(SCREENS)) {
         await page.focus('#me summary');
         await page.keyboard.press('Enter');
         const inside = [];
-        for (let i = 0; i < 20; i += 1) {
+        for (let i = 0; i < 21; i += 1) {
             await page.keyboard.press('Tab');
             inside.push(await page.evaluate(() => document.activeElement.id || document.activeElement.name));
         }
-        assert.deepEqual(inside, ['name', 'bio', 'url', 'save-profile', 'handle', 'save-handle', 'sharing', 'until', 'visibility', 'told-summary', 'place', 'go', ...Array(2).fill('language'), ...Array(2).fill('units'), 'export', 'erase', 'new-token', 'sign-out']);
+        assert.deepEqual(inside, ['name', 'bio', 'url', 'save-profile', 'handle', 'save-handle', 'sharing', 'until', 'visibility', 'told-summary', 'devices-summary', 'place', 'go', ...Array(2).fill('language'), ...Array(2).fill('units'), 'export', 'erase', 'new-token', 'sign-out']);
         await page.keyboard.press('Escape');
         assert.equal(await page.evaluate(() => document.activeElement.closest('#me') !== null), true);
 

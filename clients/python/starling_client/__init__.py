@@ -13,7 +13,7 @@ from .geo import EARTH_RADIUS_M, distance_m
 from .live_notices import LiveNotices, NoticesChange
 from .live_thread import LiveThread, ThreadChange, ThreadCounters, ThreadEvent, ThreadStale
 from .nearby import PAGE_SIZE
-from .people import (Audience, Exported, ExportPage, FriendOutcome, Friendship, NearbyFriend, NearbyPage, Place, Profile, Report, Reported,
+from .people import (Audience, Device, Exported, ExportPage, FriendOutcome, Friendship, NearbyFriend, NearbyPage, Place, Profile, Report, Reported,
                      Sharing, Watcher, WholeProfile)
 from .posts import Edit, FeedPage, ListedUser, Notice, NoticePage, NoticePreference, Page, People, Post, Stranger, Strangers, User
 from .tokens import Token
@@ -22,7 +22,7 @@ __version__ = '0.2.0'
 
 __all__ = ['ApiError', 'Audience', 'BadRequest', 'CertificateRefused', 'Change', 'ClientError', 'CloseCode', 'Comment',
            'CommentAround', 'CommentPage', 'Conflict', 'ConnectedElsewhere', 'ConnectionEnded', 'ConnectionLost',
-           'ConnectionRefused', 'ConnectionTokenExpired', 'ConnectionTokenRefused', 'EARTH_RADIUS_M', 'Edit', 'Event', 'ExportPage',
+           'ConnectionRefused', 'ConnectionTokenExpired', 'ConnectionTokenRefused', 'Device', 'EARTH_RADIUS_M', 'Edit', 'Event', 'ExportPage',
            'Exported', 'FeedChange', 'FeedEvent', 'FeedPage', 'Forbidden', 'Friend', 'FriendOutcome', 'Friendship',
            'InvalidPosition', 'ListedUser', 'LiveFeed', 'LiveNotices', 'LiveThread', 'NearbyFriend', 'NearbyPage', 'NotAnEdge', 'NotConnected',
            'NotFound', 'Notice', 'NoticePage', 'NoticePreference', 'NoticesChange', 'OwnComment',

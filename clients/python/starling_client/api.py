@@ -14,8 +14,8 @@ from .comments import (Comment, CommentAround, CommentPage, OwnComment, comments
                        read_own_comment)
 from .errors import BadRequest
 from .geo import round_position
-from .people import (Audience, ExportPage, FriendOutcome, Friendship, NearbyPage, Place, Report, Reported, Sharing, WholeProfile, read_audience,
-                     read_export, read_friendship, read_nearby, read_outcome, read_place, read_profile, read_sharing)
+from .people import (Audience, Device, ExportPage, FriendOutcome, Friendship, NearbyPage, Place, Report, Reported, Sharing, WholeProfile, read_audience,
+                     read_device, read_export, read_friendship, read_nearby, read_outcome, read_place, read_profile, read_sharing)
 from .posts import (Edit, FeedPage, ListedUser, NoticePage, NoticePreference, Page, People, Post, Strangers, User, read_edit,
                     read_listed_user, read_notice_preferences, read_notices, read_post, read_posts, read_strangers, read_user)
 from .requests import Requests, each, path, whole
@@ -268,6 +268,14 @@ class StarlingApi:
     async def set_sharing(self, mode: str, until: int | None = None) -> Sharing:
         """mode: off, friends or public. until: sharing ends by itself then, ms since the epoch."""
         return read_sharing(await self._http.decided('PUT', '/v1/sharing', {'mode': mode, **({} if until is None else {'until': until})}))
+
+    async def get_devices(self, session: str | None = None) -> list[Device]:
+        """Where I am signed in, newest first. session: of my own welcome; that one is `current`."""
+        return [read_device(item) for item in (await self._http.ask('/v1/devices', {'session': session})).get('items', [])]
+
+    async def end_device(self, device: str) -> None:
+        """Ends that session (`id`): its client is closed for the reason elsewhere. NotFound: I have none of that id."""
+        await self._http.decided('DELETE', path('devices', device))
 
     async def get_export(self, *, after: str | None = None, limit: int | None = None) -> ExportPage:
         """A page of everything that is kept of me: async for one in api.all(api.get_export()) reads it all. after: also the name of a

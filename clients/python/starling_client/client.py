@@ -4,7 +4,7 @@ timeline kept up to date.
     idle --connect--> connecting --welcome--> online
                         ^    |                  |
                         |    +--closed----------+--> waiting (then connecting again)
-                        |                       +--> closed  (bad or expired token, connected elsewhere: not by itself)
+                        |                       +--> closed  (bad or expired token, ended from another device: not by itself)
                         +--connect, renew--------------- '
 
 One task a connection; everything happens on the event loop's thread, and listeners are called last.
@@ -72,17 +72,20 @@ class StarlingClient(Teller[Event]):
     and am seen by none; the feed can be watched all the same. throttle: moves closer together than this (s) make one report.
     prefetch: ask for the pages beyond what more() wants, too, one every quarter of a second. stale_after: a friend whose
     last report is this old (s) is stale; default: four times the server's report_every_s. clock_offset_ms: what is known of
-    server time minus local time before the first welcome. connect_options: for websockets' connect (ssl, proxy, ...).
+    server time minus local time before the first welcome. device: a name of 1 to 64 bytes, which my
+    list of devices shows. connect_options: for websockets' connect (ssl, proxy, ...).
     """
 
     def __init__(self, url: str, token: Token, lat: float | None = None, lng: float | None = None, *,
                  accuracy: float | None = None, throttle: float = 1.0, prefetch: bool = False,
-                 stale_after: float | None = None, clock_offset_ms: float = 0.0,
+                 stale_after: float | None = None, clock_offset_ms: float = 0.0, device: str | None = None,
                  connect_options: dict[str, Any] | None = None, rand: Callable[[], float] = random.random):
         super().__init__()
         self._url = url
         self._tokens = TokenSource(token)
         self._token = ''
+        self._device = device
+        self._before: object = None  # the session of the connection before, as its welcome said it
         self._clock_offset = clock_offset_ms
         self._connect_options = connect_options or {}
         self._random = rand
@@ -399,7 +402,9 @@ class StarlingClient(Teller[Event]):
             self._clock_offset = server_time - now
             self._reporter.forget()
         self._welcome = Welcome(frame['user'], int(server_time), _positive(frame.get('radius_m'), float('inf')),
-                                _positive(frame.get('report_every_s'), 30), _positive(frame.get('inactive_after_s'), 600))
+                                _positive(frame.get('report_every_s'), 30), _positive(frame.get('inactive_after_s'), 600),
+                                None if frame.get('session') is None else str(frame['session']))
+        self._before = frame.get('session')
         self._nearby.welcomed(self._welcome)
         self._timers.clear('welcome')
         self._tokens.trust()
@@ -473,7 +478,9 @@ class StarlingClient(Teller[Event]):
     # what is said
 
     def _send_hello(self) -> None:
-        self._send({'type': 'hello', 'token': self._token, **self._reporter.hello()})
+        said = {'device': self._device, 'before': None if self._state is State.ONLINE else self._before}
+        self._send({'type': 'hello', 'token': self._token, **{name: value for name, value in said.items() if value is not None},
+                    **self._reporter.hello()})
 
     def _place_at(self, lat: float | None, lng: float | None, accuracy: float | None) -> None:
         self._reporter.move(lat, lng, accuracy)

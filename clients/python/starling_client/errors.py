@@ -126,7 +126,7 @@ class ConnectionTokenExpired(ConnectionTokenRefused):
 
 
 class ConnectedElsewhere(ConnectionEnded):
-    """4001: the user has connected with another device."""
+    """4001: the user has ended the session from another device."""
 
 
 class ServerRestarting(ConnectionEnded):
@@ -153,7 +153,7 @@ _ENDED: dict[int, tuple[type[ConnectionEnded], str]] = {
     1009: (ProtocolBroken, 'A message was too big.'),
     1012: (ServerRestarting, 'The server is restarting.'),
     1013: (ServerOverloaded, 'The server is overloaded.'),
-    4001: (ConnectedElsewhere, 'Connected on another device.'),
+    4001: (ConnectedElsewhere, 'Ended from another device.'),
     4002: (TooSlow, 'The connection was too slow.'),
     4003: (ConnectionTokenExpired, 'The token has expired.'),
 }

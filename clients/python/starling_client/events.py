@@ -44,13 +44,15 @@ class Welcome:
     radius_m: float
     report_every_s: float
     inactive_after_s: float
+    session: str | None = None
+    """The id of this session among my devices; None: the server says none."""
 
 
 @dataclass(frozen=True)
 class StateChange:
     state: State
     reason: str | None = None
-    """With closed. token: refused (1008). expired: 4003. elsewhere: connected on another device (4001). url."""
+    """With closed. token: refused (1008). expired: 4003. elsewhere: ended from another device (4001). url."""
     code: int | None = None
     """The close code, with waiting and closed."""
     retry_after: float | None = None

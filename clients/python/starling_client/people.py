@@ -123,9 +123,20 @@ class Place:
 class Exported:
     """Something that is kept of me."""
     kind: str
-    """account, friends, following, followers, requesting, requested, muted, posts, notices, comments, edits, likes, reports or history."""
+    """account, friends, following, followers, requesting, requested, muted, posts, devices, notices, comments, edits, likes, reports or history."""
     item: dict[str, Any]
     """The members that openapi.yaml names, as they are there."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """An open session of mine."""
+    id: str
+    device: str | None
+    """None: it has said no name."""
+    since: int
+    """Ms since the epoch."""
+    current: bool
 
 
 @dataclass(frozen=True)
@@ -140,6 +151,10 @@ def _profile(item: dict[str, Any]) -> tuple[int, str | None, str | None]:
 
 def read_profile(answer: dict[str, Any]) -> WholeProfile:
     return WholeProfile(*_profile(answer), text_or_none(answer.get('bio')), text_or_none(answer.get('url')))
+
+
+def read_device(item: dict[str, Any]) -> Device:
+    return Device(str(item['id']), text_or_none(item.get('device')), int(item['since']), item.get('current') is True)
 
 
 def read_friendship(item: dict[str, Any]) -> Friendship:

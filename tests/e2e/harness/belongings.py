@@ -6,7 +6,7 @@ from .feed import Feed
 from .geo import HOME, at
 from .waiting import eventually
 
-KINDS = 'account', 'friends', 'following', 'followers', 'requesting', 'requested', 'muted', 'posts', 'notices', 'comments', 'edits', \
+KINDS = 'account', 'friends', 'following', 'followers', 'requesting', 'requested', 'muted', 'posts', 'devices', 'notices', 'comments', 'edits', \
     'likes', 'reports', 'history'
 TOLD = {kind: {'live': True, 'push': True} for kind in ('follow', 'mention', 'reply', 'request', 'accepted', 'like', 'approach')}
 

@@ -14,9 +14,12 @@ static void expect_frame(struct buffer *frame, const char *wanted) {
 TEST(each_frame_is_as_the_protocol_says) {
     FREED_BUFFER frame = {.size = 0};
     buffer_string(&frame, "what was here before");
-    phone_frame_hello(&frame, "a \"token\"", AT, 1769860800123);
+    phone_frame_hello(&frame, "a \"token\"", NULL, AT, 1769860800123);
     expect_frame(&frame, "{\"type\":\"hello\",\"token\":\"a \\\"token\\\"\",\"lat\":39.9847021,\"lng\":-116.3184,"
                          "\"time\":1769860800123}");
+    phone_frame_hello(&frame, "t", "a \"name\"", AT, 7);
+    expect_frame(&frame, "{\"type\":\"hello\",\"token\":\"t\",\"device\":\"a \\\"name\\\"\",\"lat\":39.9847021,"
+                         "\"lng\":-116.3184,\"time\":7}");
     phone_frame_hello_alone(&frame, "t");
     expect_frame(&frame, "{\"type\":\"hello\",\"token\":\"t\"}");
     phone_frame_location(&frame, AT, 7);

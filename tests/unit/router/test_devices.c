@@ -26,9 +26,9 @@ TEST(steps_come_round) {
 TEST(the_one_that_was_silent_for_longest_goes) {
     for (int silent = 0; silent < DEVICES_MAX + 1; silent++) {
         struct devices *devices = devices_new(INACTIVE);
-        struct device own = {.session = 100, .route = 1, .heard = silent ? 50 : 10}, list[DEVICES_MAX];
+        struct device_entry own = {.session = 100, .route = 1, .heard = silent ? 50 : 10}, list[DEVICES_MAX];
         for (int i = 1; i <= DEVICES_MAX; i++) {
-            struct device device = {.session = 100 + i, .route = 1, .heard = i == silent ? 10 : (uint16_t)(50 + i)};
+            struct device_entry device = {.session = 100 + i, .route = 1, .heard = i == silent ? 10 : (uint16_t)(50 + i)};
             assert_true(devices_add(devices, USER, &device, &own));
         }
         size_t count = devices_list(devices, USER, list);
@@ -42,13 +42,13 @@ TEST(the_one_that_was_silent_for_longest_goes) {
 /* Memory of entries that are gone is used again. */
 TEST(entries_come_and_go) {
     struct devices *devices = devices_new(INACTIVE);
-    struct device own = {.session = 1, .route = 1, .heard = 1}, taken;
+    struct device_entry own = {.session = 1, .route = 1, .heard = 1}, taken;
     size_t bytes = 0;
     for (int64_t round = 0; round < 1000; round++) {
         for (int64_t i = 2; i < 6; i++)
-            assert_true(devices_add(devices, round, &(struct device){.session = i, .route = 2, .heard = 1}, &own));
-        assert_false(devices_renew(devices, round, &(struct device){.session = 9, .route = 3, .heard = 2}));
-        assert_true(devices_renew(devices, round, &(struct device){.session = 3, .route = 3, .heard = 220}));
+            assert_true(devices_add(devices, round, &(struct device_entry){.session = i, .route = 2, .heard = 1}, &own));
+        assert_false(devices_renew(devices, round, &(struct device_entry){.session = 9, .route = 3, .heard = 2}));
+        assert_true(devices_renew(devices, round, &(struct device_entry){.session = 3, .route = 3, .heard = 220}));
         assert_true(devices_remove(devices, round, 2));
         assert_true(devices_fade(devices, round, 160)); /* of 3, 4 and 5 one is younger */
         assert_false(devices_pop(devices, round, &taken));

@@ -9,7 +9,7 @@ struct person {
     bool known, left;
     int64_t time, opted;
     int32_t lat;
-    struct device entries[DEVICES_MAX + 1]; /* heard: in steps, which do not come round here */
+    struct device_entry entries[DEVICES_MAX + 1]; /* heard: in steps, which do not come round here */
     size_t count;
 };
 
@@ -38,7 +38,7 @@ static void enter(struct person *p, const struct location *e, int64_t arrived) {
     }
     if (i < p->count && p->entries[i].heard > heard) heard = p->entries[i].heard;
     p->count += i == p->count;
-    p->entries[i] = (struct device){.session = e->session, .route = e->route, .heard = heard};
+    p->entries[i] = (struct device_entry){.session = e->session, .route = e->route, .heard = heard};
 }
 
 static enum presence_change expect(struct person *p, const struct location *e, int64_t arrived) {
@@ -81,7 +81,7 @@ static struct location random_event(int number, int64_t clock) {
 }
 
 /* One session too many: one of those that were silent for longest went, whichever. */
-static void forget_the_silent(struct person *p, const struct device *entries, size_t count) {
+static void forget_the_silent(struct person *p, const struct device_entry *entries, size_t count) {
     size_t gone = p->count;
     assert_int_equal(count, DEVICES_MAX);
     for (size_t i = 0; i < p->count; i++) {
@@ -96,7 +96,7 @@ static void forget_the_silent(struct person *p, const struct device *entries, si
 
 static void check_slot(const struct presence *presence, const struct presence_slot *slot, int number,
                        struct person *p) {
-    struct device entries[DEVICES_MAX];
+    struct device_entry entries[DEVICES_MAX];
     int32_t routes[DEVICES_MAX];
     if (!p->known) {
         assert_null(slot);

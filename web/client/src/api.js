@@ -297,6 +297,17 @@ export class StarlingApi {
         return readSharing(await this.#http.decided('PUT', '/v1/sharing', { mode, ...(until !== null && { until }) }));
     }
 
+    /** @param {string} [session] */
+    async getDevices(session) {
+        const answer = await this.#http.ask('/v1/devices', { session });
+        return [...(answer.items ?? [])].map(({ id, device, since, current }) => ({ id, device, since, current: current === true }));
+    }
+
+    /** @param {string} id */
+    async endDevice(id) {
+        await this.#http.decided('DELETE', path('devices', id));
+    }
+
     /** @param {ListQuery} [query] */
     getExport(query) {
         return this.#http.page('/v1/export', query, (answer) => ({ ...each((item) => readExported(answer.kind, item))(answer), kind: answer.kind }));

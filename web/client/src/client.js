@@ -4,7 +4,7 @@
 //   idle --connect--> connecting --welcome--> online
 //                       ^    |                  |
 //                       |    +--closed----------+--> waiting (then connecting again)
-//                       |                       +--> closed  (bad or expired token, connected elsewhere: not by itself)
+//                       |                       +--> closed  (bad or expired token, ended from another device: not by itself)
 //                       +--connect, renew--------------- '
 //
 // Everything happens on the caller's thread, in socket and timer callbacks; listeners are called last.
@@ -59,6 +59,11 @@ export class StarlingClient {
     #notices = null;
     #listeners = new Listeners();
 
+    /** @type {string | undefined} */
+    #device;
+    /** The session of the connection before, as its welcome said it. @type {unknown} */
+    #before;
+
     #clockOffset;
     #failures = 0;
     #onlineSince = 0;
@@ -70,6 +75,7 @@ export class StarlingClient {
     constructor(options) {
         if (typeof options.url !== 'string') throw new TypeError(`url is ${options.url}, and must be the address of an edge: wss://...`);
         this.#url = options.url;
+        this.#device = options.device;
         this.#network = options.network ?? browserNetwork();
         this.#clockOffset = options.clockOffsetMs ?? 0;
         this.#random = options.random ?? Math.random;
@@ -384,6 +390,7 @@ export class StarlingClient {
             }
         }
         this.#welcome = readWelcome(frame, now);
+        this.#before = frame.session;
         this.#nearby.welcomed(this.#welcome);
         this.#timers.clear('welcome');
         this.#tokens.trust();
@@ -453,7 +460,8 @@ export class StarlingClient {
     // ---- what is said ---------------------------------------------------------------------------------------------
 
     #sendHello() {
-        this.#send({ type: 'hello', token: this.#tokens.token, ...this.#reporter.hello() });
+        const before = this.#state === 'online' ? undefined : this.#before;
+        this.#send({ type: 'hello', token: this.#tokens.token, device: this.#device, before, ...this.#reporter.hello() });
     }
 
     /** @param {Record<string, unknown>} frame */

@@ -117,7 +117,7 @@ const ENDED = new Map([
     [1009, [ProtocolBroken, 'A message was too big.']],
     [1012, [ServerRestarting, 'The server is restarting.']],
     [1013, [ServerOverloaded, 'The server is overloaded.']],
-    [4001, [ConnectedElsewhere, 'Connected on another device.']],
+    [4001, [ConnectedElsewhere, 'Ended from another device.']],
     [4002, [TooSlow, 'The connection was too slow.']],
     [4003, [ConnectionTokenExpired, 'The token has expired.']],
 ]);

@@ -31,6 +31,7 @@ export function parseFrame(text) {
 export function readWelcome(frame, now) {
     return Object.freeze({
         user: String(frame.user),
+        session: frame.session === undefined ? undefined : String(frame.session),
         serverTime: Number.isFinite(frame.server_time) ? frame.server_time : now,
         radiusM: positiveOr(frame.radius_m, Infinity),
         reportEveryS: positiveOr(frame.report_every_s, 30),

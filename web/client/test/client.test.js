@@ -183,6 +183,22 @@ test('a move changes the distances at once, without a word from the server', () 
     assert.equal(changes.at(-1).cause, 'move');
 });
 
+test('says the device, and on a new connection the session before', () => {
+    make({ device: 'Pixel 9' });
+    client.connect();
+    FakeSocket.last.accept();
+    assert.equal(FakeSocket.last.frames('hello')[0].device, 'Pixel 9');
+    assert.ok(!('before' in FakeSocket.last.frames('hello')[0]));
+    FakeSocket.last.say(welcome({ session: '3709219523476521057' }));
+    assert.equal(client.welcome.session, '3709219523476521057');
+    client.renew('jwt2');
+    assert.ok(!('before' in FakeSocket.last.frames('hello')[1]), 'it is still the same');
+    FakeSocket.last.hangUp(1006);
+    clock.advance(60_000);
+    FakeSocket.last.accept();
+    assert.equal(FakeSocket.last.frames('hello')[0].before, '3709219523476521057');
+});
+
 test('a move between hello and welcome is not lost', () => {
     client.connect();
     FakeSocket.last.accept();

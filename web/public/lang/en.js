@@ -56,6 +56,13 @@ export default {
     ofApproaches: 'Friends who come near',
     notHowTold: 'How you are told cannot be read. {why}',
     howToldNotChanged: 'How you are told was not changed. {why}',
+    myDevices: 'My devices',
+    thisOne: 'This one',
+    deviceSince: 'since {when}',
+    deviceWithoutName: 'A device without a name',
+    signOutDevice: 'Sign out: {device}',
+    devicesNotRead: 'Your devices cannot be read. {why}',
+    deviceNotEnded: 'The device was not signed out. {why}',
     chooseLanguage: 'Language',
     chooseUnits: 'Distances in',
     kilometres: 'kilometres',
@@ -128,7 +135,7 @@ export default {
     browserDoesNotKnow: 'This browser does not know where it is.',
 
     // ---- the connection ----
-    connectedElsewhere: 'You are connected on another device.',
+    endedElsewhere: 'This device was signed out from another one.',
     badAddress: 'The address of the server is not valid.',
     signedOut: 'Signed out',
     connecting: 'Connecting',

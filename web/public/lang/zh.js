@@ -55,6 +55,13 @@ export default {
     ofApproaches: '走近的朋友',
     notHowTold: '无法读取通知方式。{why}',
     howToldNotChanged: '通知方式没有更改。{why}',
+    myDevices: '我的设备',
+    thisOne: '本设备',
+    deviceSince: '自 {when} 起',
+    deviceWithoutName: '未命名的设备',
+    signOutDevice: '退出登录：{device}',
+    devicesNotRead: '无法读取你的设备。{why}',
+    deviceNotEnded: '该设备没有退出登录。{why}',
     chooseLanguage: '语言',
     chooseUnits: '距离单位',
     kilometres: '公里',
@@ -127,7 +134,7 @@ export default {
     browserDoesNotKnow: '这个浏览器不知道自己在哪里。',
 
     // ---- the connection ----
-    connectedElsewhere: '你已在另一台设备上连接。',
+    endedElsewhere: '此设备已从另一台设备上退出登录。',
     badAddress: '服务器地址无效。',
     signedOut: '未登录',
     connecting: '正在连接',

@@ -17,6 +17,7 @@ TEST(test_questions) {
     asks("friends", "12", "/peer/friends/7?state=all&limit=20&after=12");
     asks("posts", "99", "/peer/written/7?edits=true&limit=20&before=99");
     asks("notices", "1.2.3", "/peer/notices/7?limit=20&after=1.2.3");
+    asks("devices", "", "/peer/devices/7");
     asks("comments", "", "/peer/moderation/comments?user=7&limit=20");
     asks("likes", "", "/peer/comments/of/0?user=7&likes=true&limit=20");
     asks("likes", "3", "/peer/comments/of/3?user=7&likes=true&limit=20");

@@ -212,7 +212,7 @@ TEST(cuts_a_reason_that_is_too_long) {
 TEST(a_peer_that_does_not_answer_a_close_is_dropped) {
     struct ws_world *world = ws_world_new(NULL, NULL);
     FREED_BY(kit_close) int fd = wire_open(world, 4096), deaf = wire_open(world, 0);
-    ws_close(world->at_server.connection, WS_SUPERSEDED, NULL);
+    ws_close(world->at_server.connection, WS_ENDED, NULL);
     ws_world_run(world, 2500);
     assert_int_equal(world->at_server.closed, 0);
     ws_world_until(world, &world->at_server.closed, 1);

@@ -48,14 +48,14 @@ TEST(serves_500_connections_and_closes_them_at_shutdown) {
         ws_world_until(world, &world->at_client.messages, round * MANY);
     }
     assert_int_equal(ws_server_connections(world->server), MANY);
-    ws_world_shutdown_server(world, WS_SUPERSEDED);
+    ws_world_shutdown_server(world, WS_ENDED);
     assert_int_equal(world->at_server.closed, MANY);
     ws_world_until(world, &world->at_client.closed, MANY);
-    assert_int_equal(world->at_client.code, WS_SUPERSEDED);
+    assert_int_equal(world->at_client.code, WS_ENDED);
 }
 
 TEST(close_codes_travel_both_ways) {
-    static const int codes[] = {WS_NORMAL, 1001, WS_POLICY, WS_TOO_BIG, WS_SUPERSEDED, WS_TOO_SLOW, WS_EXPIRED};
+    static const int codes[] = {WS_NORMAL, 1001, WS_POLICY, WS_TOO_BIG, WS_ENDED, WS_TOO_SLOW, WS_EXPIRED};
     struct ws_world *world = ws_world_new(NULL, NULL);
     int closed = 0;
     for (size_t n = 0; n < sizeof(codes) / sizeof(*codes); n++) {
@@ -79,7 +79,7 @@ TEST(close_codes_travel_both_ways) {
 }
 
 static void close_at_once(struct ws_world *world, struct ws_connection *connection) {
-    ws_close(connection, WS_SUPERSEDED, NULL);
+    ws_close(connection, WS_ENDED, NULL);
 }
 
 static void close_twice(struct ws_world *world, struct ws_connection *connection, const char *text, size_t size) {
@@ -98,7 +98,7 @@ TEST(closing_inside_callbacks_is_safe) {
     world->when_closed = use_after_close;
     ws_world_connect(world, NULL);
     ws_world_until(world, &world->at_client.closed, 1);
-    assert_int_equal(world->at_client.code, WS_SUPERSEDED);
+    assert_int_equal(world->at_client.code, WS_ENDED);
     world->when_opened = NULL;
     world->when_message = close_twice;
     ws_world_connect(world, NULL);

@@ -32,6 +32,7 @@ final class ClientCore implements NearbySession.Line {
     private LiveNotices notices;
     private Tokens tokens;
     private String token = "";
+    private Object before; // the session of the connection before, as its welcome said it
     private Connection connection; // null: none
     private int attempt; // what an earlier attempt still says is of no interest
     private int asked; // so are the answers of token functions that were asked before the last time
@@ -384,6 +385,7 @@ final class ClientCore implements NearbySession.Line {
             reporter.forget();
         }
         welcome = said;
+        before = frame.get("session");
         nearby.welcomed(said);
         timers.clear("welcome");
         tokens.trust();
@@ -439,7 +441,8 @@ final class ClientCore implements NearbySession.Line {
     // what is said
 
     private void sendHello() {
-        Map<String, Object> hello = Json.object("type", "hello", "token", token);
+        Map<String, Object> hello = Json.object("type", "hello", "token", token, "device", options.device,
+                "before", state == State.ONLINE ? null : before);
         reporter.hello(hello);
         send(hello);
     }

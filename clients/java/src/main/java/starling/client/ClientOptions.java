@@ -16,6 +16,7 @@ public final class ClientOptions {
     boolean prefetch;
     Long staleAfterMs;
     long clockOffsetMs;
+    String device;
 
     /** url: ws:// or wss://. token: a JWT. */
     public ClientOptions(String url, String token) {
@@ -72,6 +73,12 @@ public final class ClientOptions {
     /** A friend whose last report is this old is stale. Default: four times the server's report_every_s. */
     public ClientOptions staleAfter(long ms) {
         staleAfterMs = ms;
+        return this;
+    }
+
+    /** The name of this device, which my list of devices shows: 1 to 64 bytes. */
+    public ClientOptions device(String name) {
+        device = name;
         return this;
     }
 

@@ -377,6 +377,16 @@ public final class StarlingApi {
         return whole(Sharing.read(decided("PUT", Json.object("mode", mode, "until", until), "sharing")));
     }
 
+    /** Where I am signed in, newest first. session: of my own welcome, or null; that one is `current`. */
+    public List<Device> getDevices(String session) throws ApiException {
+        return Device.readAll(get(Requests.with(requests.path("devices"), "session", session)).get("items"));
+    }
+
+    /** Ends that session (`id`): its client is closed for the reason ELSEWHERE. ApiException.NotFound: I have none of that id. */
+    public void endDevice(String id) throws ApiException {
+        decided("DELETE", null, "devices", id);
+    }
+
     /** A page of everything that is kept of me. Each page is of one kind. */
     public ExportPage getExport(String after, Integer limit) throws ApiException {
         return page(requests.path("export"), after, limit, ExportPage::new);

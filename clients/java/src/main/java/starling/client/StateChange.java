@@ -8,7 +8,7 @@ public final class StateChange {
         TOKEN,
         /** The token has expired (4003, or 1008). */
         EXPIRED,
-        /** The user has connected on another device (4001). */
+        /** The user has ended the session from another device (4001). */
         ELSEWHERE,
         /** The address is none. */
         URL

@@ -5,6 +5,8 @@ import java.util.Map;
 /** The server's answer to a good hello. */
 public final class Welcome extends Shown {
     public final long user;
+    /** The id of this session among my devices; null: the server says none. */
+    public final String session;
     /** Ms since the epoch. */
     public final long serverTime;
     public final double radiusM;
@@ -13,6 +15,7 @@ public final class Welcome extends Shown {
 
     Welcome(Map<String, Object> frame, double now) {
         user = Json.asLong(frame.get("user"), 0);
+        session = frame.get("session") == null ? null : String.valueOf(frame.get("session"));
         serverTime = (long) Json.asDouble(frame.get("server_time"), now);
         radiusM = positive(frame.get("radius_m"), Double.POSITIVE_INFINITY);
         reportEveryMs = (long) (positive(frame.get("report_every_s"), 30) * 1000);

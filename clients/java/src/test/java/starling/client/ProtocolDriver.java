@@ -53,6 +53,9 @@ public final class ProtocolDriver implements ClientListener, FeedListener, Notic
         if (options.get("stale_after_s") != null) {
             made.staleAfter((long) (number(options, "stale_after_s") * 1000));
         }
+        if (options.get("device") != null) {
+            made.device((String) options.get("device"));
+        }
         client = new StarlingClient(made);
         client.addListener(this);
     }

@@ -32,7 +32,8 @@ struct devices;
 struct devices *devices_new(int64_t inactive_ms);
 void devices_free(struct devices *devices); /* NULL is fine */
 
-size_t devices_list(const struct devices *devices, int64_t user, struct device_entry *list); /* room for DEVICES_MAX - 1 */
+size_t devices_list(const struct devices *devices, int64_t user,
+                    struct device_entry *list); /* room for DEVICES_MAX - 1 */
 
 /* The session's entry has that route from now on, and was heard then, unless it was heard later. False: it has none here. */
 bool devices_renew(struct devices *devices, int64_t user, const struct device_entry *device);

@@ -297,7 +297,8 @@ bool presence_valid(const struct location *event) {
 /* ---- a user's sessions ---- */
 
 static struct device_entry device_of(const struct presence_slot *slot) {
-    return (struct device_entry){.session = slot->session, .route = (int32_t)slot->route, .heard = (uint16_t)slot->heard};
+    return (struct device_entry){
+        .session = slot->session, .route = (int32_t)slot->route, .heard = (uint16_t)slot->heard};
 }
 
 static void set_device(struct presence_slot *slot, const struct device_entry *device) {

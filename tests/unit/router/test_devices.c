@@ -28,7 +28,8 @@ TEST(the_one_that_was_silent_for_longest_goes) {
         struct devices *devices = devices_new(INACTIVE);
         struct device_entry own = {.session = 100, .route = 1, .heard = silent ? 50 : 10}, list[DEVICES_MAX];
         for (int i = 1; i <= DEVICES_MAX; i++) {
-            struct device_entry device = {.session = 100 + i, .route = 1, .heard = i == silent ? 10 : (uint16_t)(50 + i)};
+            struct device_entry device = {
+                .session = 100 + i, .route = 1, .heard = i == silent ? 10 : (uint16_t)(50 + i)};
             assert_true(devices_add(devices, USER, &device, &own));
         }
         size_t count = devices_list(devices, USER, list);
@@ -46,7 +47,8 @@ TEST(entries_come_and_go) {
     size_t bytes = 0;
     for (int64_t round = 0; round < 1000; round++) {
         for (int64_t i = 2; i < 6; i++)
-            assert_true(devices_add(devices, round, &(struct device_entry){.session = i, .route = 2, .heard = 1}, &own));
+            assert_true(
+                devices_add(devices, round, &(struct device_entry){.session = i, .route = 2, .heard = 1}, &own));
         assert_false(devices_renew(devices, round, &(struct device_entry){.session = 9, .route = 3, .heard = 2}));
         assert_true(devices_renew(devices, round, &(struct device_entry){.session = 3, .route = 3, .heard = 220}));
         assert_true(devices_remove(devices, round, 2));

@@ -15,12 +15,6 @@ struct session *sessions_of(const struct sessions *sessions, int64_t user) {
     return map_pointer(sessions->users, (uint64_t)user);
 }
 
-struct session *sessions_numbered(const struct sessions *sessions, int64_t user, int64_t number) {
-    struct session *session = sessions_of(sessions, user);
-    while (session && rest_of(session)->number != number) session = session_twin(session);
-    return session;
-}
-
 void sessions_prefetch(const struct sessions *sessions, int64_t user) { map_prefetch(sessions->users, (uint64_t)user); }
 
 static void table_add(struct sessions *sessions, struct session *session, int64_t user) {

@@ -118,8 +118,6 @@ struct session *session_next(const struct session *session);
 
 /* The newest of a user's sessions; NULL: the user has none. The others by session_twin. */
 struct session *sessions_of(const struct sessions *sessions, int64_t user);
-struct session *sessions_numbered(const struct sessions *sessions, int64_t user,
-                                  int64_t number);                     /* the user's with that number; NULL: none */
 void sessions_prefetch(const struct sessions *sessions, int64_t user); /* sessions_of of that user comes soon */
 
 static inline struct session *session_twin(const struct session *session) { return session->twin; }

@@ -154,7 +154,7 @@ int items_apply(const struct items *items, int32_t route, const struct deliver_e
     case NEARBY_ITEM_SELF: apply_self(items, route, envelope->recipients[0], &item.self); break;
     case NEARBY_ITEM_LEFT: apply_left(items, route, envelope, &item.left); break;
     case NEARBY_ITEM_PARTED: apply_parted(items, route, envelope->recipients[0], &item.parted); break;
-    case NEARBY_ITEM_SUPERSEDED: break; /* of routers of before 0.3: a user's sessions live side by side */
+    case NEARBY_ITEM_SUPERSEDED: break; /* routers of 0.2 send it: sessions live side by side now */
     }
     return 0;
 }

@@ -47,8 +47,9 @@ def test_a_session_is_join_reports_and_quit(stage, user):
     assert (newest['time'], newest['lat'], newest['accuracy']) == (start + 10, e7(at(100)[0]), 7)
     assert (late['time'], late['lat'], late['accuracy']) == (start + 5, e7(at(50)[0]), -1)
     assert quit['time'] == start + 10
-    for record in newest, late, quit:
+    for record in newest, quit:
         assert [record[name] for name in ('session', 'route', 'opted')] == [join['session'], join['route'], opted]
+    assert [late[name] for name in ('session', 'route', 'opted')] == [0, -1, opted]
     assert stage.kinds(user) == ['JOIN', 'REPORT', 'REPORT', 'QUIT']
 
 
@@ -81,7 +82,7 @@ def test_the_first_page_is_sorted_and_follows_the_roster(stage, users):
         phone.hello(*HOME, wait=False)
         join = stage.wait_said(user, 'JOIN')
         welcome = phone.expect('welcome')
-        assert welcome == {'type': 'welcome', 'user': user, 'server_time': pytest.approx(now_ms(), abs=10_000),
+        assert welcome == {'type': 'welcome', 'user': user, 'session': str(join['session']), 'server_time': pytest.approx(now_ms(), abs=10_000),
                            'radius_m': 8046.72, 'report_every_s': 30, 'inactive_after_s': 600}
         assert len(phone.frames) == 1
         t = now_ms()

@@ -1,5 +1,5 @@
-/* The entries of users' further sessions: when they fade, and which one goes when there are too many. What presence does with them is
- * compared with brute force in test_presence.c. */
+/* The entries of users' further sessions: when they fade, and which one goes when there are too many. The test of presence compares what it
+ * does with them with brute force. */
 #include "router/devices.h"
 #include "unit/kit/kit.h"
 

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "fanout/sessions_private.h"
 
-enum { TICK_MS = 10 /* granularity of deadlines */, HELLO_LEAST_MS = 200, CHANCE_BITS = 21 };
+enum { TICK_MS = 10 /* granularity of deadlines */, HELLO_LEAST_MS = 200, CHANCE_BITS = 21, STEPS_A_MS = 1024 };
 
 /* ---- the table ---- */
 
@@ -68,7 +68,7 @@ struct tracer *sessions_tracer(const struct sessions *sessions) {
 }
 size_t sessions_offset(const struct sessions *sessions, size_t place) { return sessions->offsets[place]; }
 int64_t session_user(const struct session *session) { return rest_of(session)->user; }
-int64_t session_number(const struct session *session) { return session->number; }
+int64_t session_number(const struct session *session) { return rest_of(session)->number; }
 int64_t session_deadline(const struct session *session) { return rest_of(session)->deadline.due; }
 struct talk *session_talk(struct session *session) {
     return &rest_of(session)->talk;
@@ -145,14 +145,15 @@ void session_free(struct sessions *sessions, struct session *session) {
     pool_give(sessions->memory, rest);
 }
 
-/* Each is higher than all before, also within a millisecond and when the machine's date is set back; and nobody guesses it. */
+/* Milliseconds and chance: nobody guesses it, and no other edge gives it out. Each is higher than all before, also within a millisecond and
+ * when the machine's date is set back. */
 static int64_t new_number(struct sessions *sessions) {
+    const uint32_t chances = 1u << CHANCE_BITS;
     uint32_t random = 0;
     while (getrandom(&random, sizeof random, 0) != sizeof random) continue;
-    int64_t number = clock_wall_ms() << CHANCE_BITS | (random & ((1u << CHANCE_BITS) - 1));
-    if (number <= sessions->last_number) number = sessions->last_number + 1;
-    sessions->last_number = number;
-    return number;
+    int64_t number = clock_wall_ms() << CHANCE_BITS | (random & (chances - 1));
+    if (number <= sessions->last_number) number = sessions->last_number + 1 + random % (chances / STEPS_A_MS);
+    return sessions->last_number = number;
 }
 
 bool session_greet(struct sessions *sessions, struct session *session, int64_t user, int32_t route) {
@@ -163,8 +164,8 @@ bool session_greet(struct sessions *sessions, struct session *session, int64_t u
     }
     waiting_remove(sessions, session);
     table_add(sessions, session, user);
+    rest_of(session)->number = new_number(sessions);
     session->greeted = true;
-    session->number = new_number(sessions);
     session->route = route;
     sessions->metrics.hellos->value++;
     return true;

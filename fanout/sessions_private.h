@@ -19,9 +19,9 @@ struct sessions {
     struct session *first;
     struct map *users; /* user -> first of its sessions */
     size_t count;
-    int64_t last_number;                    /* of a session */
     struct session *waiting, *waiting_last; /* not greeted */
     struct held *by_user, *by_network;
+    int64_t last_number;   /* that was given out */
     struct rates *hellos;  /* by user */
     struct held *unread;   /* bytes of frames and posts, by user */
     struct session *ready; /* owing and quiet: flushed at the end of the batch */
@@ -49,7 +49,8 @@ struct rest {
         };
     };
     struct talk talk;
-    uint32_t key; /* of its token */
+    int64_t number; /* 0: not greeted */
+    uint32_t key;   /* of its token */
     uint32_t
         unsent; /* bytes of frames that the budget counts; UNSENT_TOO_MANY: it had no room, and the session is closed soon */
 

@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct talk {           /* all zero: it has said nothing */
-    int64_t allowed_us; /* by then as many messages are allowed as it has said */
-    unsigned errors;    /* bad messages in a row */
+struct talk {                /* all zero: it has said nothing */
+    int64_t allowed_us : 56; /* by then as many messages are allowed as it has said */
+    uint64_t errors : 8;     /* bad messages in a row; one more than too many at most, as the session is closed then */
 };
 
 /* Counts a message at `now_us` (which never goes back). True: there were more than `per_second` for two seconds. per_second 0:

@@ -98,11 +98,11 @@ TEST(welcome_says_everything, struct fixture *f) {
     frame_welcome(&f->frame, &welcome);
     FREED_JSON *json = read_frame(f, "welcome");
     assert_true(integer(json, "user") == INT64_MAX);
+    assert_string_equal(json_string_value(json_object_get(json, "session")), "9223372036854775806");
     assert_int_equal(integer(json, "server_time"), 1790000000123);
     assert_true(json_real_value(json_object_get(json, "radius_m")) == 8046.72);
     assert_int_equal(integer(json, "report_every_s"), 30);
     assert_int_equal(integer(json, "inactive_after_s"), 600);
-    assert_string_equal(json_string_value(json_object_get(json, "session")), "9223372036854775806");
     assert_int_equal(json_object_size(json), 7);
 }
 

@@ -25,8 +25,8 @@ struct device_part {
     size_t found; /* rows of silent runs in this look */
 };
 
-struct devices {
-    struct devices_options options;
+struct device_store {
+    struct device_store_options options;
     struct table_store *table;
     struct device_part *parts;
     struct codec *codec;
@@ -35,14 +35,15 @@ struct devices {
 /* ---- runs ---- */
 
 /* A run that was not heard of before counts as heard now. */
-static bool is_silent(const struct devices *devices, struct device_part *part, int64_t run) {
+static bool is_silent(const struct device_store *devices, struct device_part *part, int64_t run) {
     bool created;
     uint64_t *heard = map_put(part->runs, (uint64_t)run, &created);
     if (created) *heard = (uint64_t)part->second;
     return part->second - (int64_t)*heard > devices->options.silent_s;
 }
 
-static void hear(const struct devices *devices, struct device_part *part, const struct device_key *key, bool gone) {
+static void hear(const struct device_store *devices, struct device_part *part, const struct device_key *key,
+                 bool gone) {
     if (key->user >= 0)
         is_silent(devices, part, key->run);
     else if (gone)
@@ -55,7 +56,7 @@ static void hear(const struct devices *devices, struct device_part *part, const 
 
 static const char *complaint(void *context, struct table_store *table, const struct kafka_record *record,
                              struct error *error) {
-    struct devices *devices = context;
+    struct device_store *devices = context;
     struct device_key key;
     struct device device;
     if (!record->key || !device_key_read(record->key, record->key_size, &key))
@@ -70,17 +71,17 @@ static const char *complaint(void *context, struct table_store *table, const str
     return NULL;
 }
 
-struct devices *devices_new(const struct devices_options *options) {
-    struct devices *devices =
-        MEM_NEW(&(struct devices){.options = *options,
-                                  .parts = mem_zero((size_t)options->partitions, sizeof *devices->parts),
-                                  .codec = codec_new()});
+struct device_store *device_store_new(const struct device_store_options *options) {
+    struct device_store *devices =
+        MEM_NEW(&(struct device_store){.options = *options,
+                                       .parts = mem_zero((size_t)options->partitions, sizeof *devices->parts),
+                                       .codec = codec_new()});
     for (int32_t p = 0; p < options->partitions; p++) devices->parts[p].runs = map_new();
     devices->table = table_store_of_topic(options->store, "devices", options->partitions, complaint, devices);
     return devices;
 }
 
-void devices_free(struct devices *devices) {
+void device_store_free(struct device_store *devices) {
     if (!devices) return;
     for (int32_t p = 0; p < devices->options.partitions; p++) map_free(devices->parts[p].runs);
     table_store_free(devices->table);
@@ -89,11 +90,11 @@ void devices_free(struct devices *devices) {
     free(devices);
 }
 
-struct table_store *devices_table(struct devices *devices) {
+struct table_store *device_store_table(struct device_store *devices) {
     return devices->table;
 }
 
-static struct store_cursor *cursor_from(const struct devices *devices, int32_t partition, const void *key,
+static struct store_cursor *cursor_from(const struct device_store *devices, int32_t partition, const void *key,
                                         size_t size) {
     struct store_cursor *cursor =
         store_cursor_new(devices->options.store, table_store_family(devices->table, partition, 0));
@@ -124,7 +125,7 @@ static void insert(struct device_row rows[DEVICES_SHOWN], size_t *count, bool si
     if (*count < DEVICES_SHOWN) ++*count;
 }
 
-static int read_row(const struct devices *devices, const struct store_cursor *cursor, struct device_row *row,
+static int read_row(const struct device_store *devices, const struct store_cursor *cursor, struct device_row *row,
                     struct error *error) {
     struct device device;
     size_t size;
@@ -137,8 +138,8 @@ static int read_row(const struct devices *devices, const struct store_cursor *cu
     return 0;
 }
 
-int devices_of(struct devices *devices, int32_t partition, int64_t user, bool silent,
-               struct device_row rows[DEVICES_SHOWN], size_t *count, struct error *error) {
+int device_store_of(struct device_store *devices, int32_t partition, int64_t user, bool silent,
+                    struct device_row rows[DEVICES_SHOWN], size_t *count, struct error *error) {
     uint8_t first[8];
     struct device_key key;
     struct device_row row;
@@ -162,7 +163,7 @@ int devices_of(struct devices *devices, int32_t partition, int64_t user, bool si
 
 /* ---- runs that are silent ---- */
 
-static bool find_silent(const struct devices *devices, struct device_part *part, uint64_t *run) {
+static bool find_silent(const struct device_store *devices, struct device_part *part, uint64_t *run) {
     uint64_t heard;
     for (size_t cursor = 0; map_next(part->runs, &cursor, run, &heard);)
         if (is_silent(devices, part, (int64_t)*run)) return true;
@@ -170,7 +171,7 @@ static bool find_silent(const struct devices *devices, struct device_part *part,
 }
 
 /* Beats that an earlier process has read become known: their runs are heard from now on. */
-static int begin_look(struct devices *devices, int32_t partition, struct error *error) {
+static int begin_look(struct device_store *devices, int32_t partition, struct error *error) {
     static const uint8_t BEATS[] = {DEVICE_BEAT_MARK};
     struct device_part *part = &devices->parts[partition];
     struct store_cursor *cursor = cursor_from(devices, partition, BEATS, sizeof BEATS);
@@ -184,14 +185,14 @@ static int begin_look(struct devices *devices, int32_t partition, struct error *
     return code;
 }
 
-static void forget(const struct devices *devices, int32_t partition, const struct device_key *key) {
+static void forget(const struct device_store *devices, int32_t partition, const struct device_key *key) {
     uint8_t bytes[DEVICE_KEY_MAX];
     size_t size = device_key_write(bytes, key);
     devices->options.forget(devices->options.context, partition, bytes, size);
 }
 
 /* The beat of a silent run goes when the look has found no row of one: until then tombstones may have got lost. */
-static bool look_at(struct devices *devices, int32_t partition, const struct device_key *key) {
+static bool look_at(struct device_store *devices, int32_t partition, const struct device_key *key) {
     struct device_part *part = &devices->parts[partition];
     if (!is_silent(devices, part, key->run)) return false;
     if (key->user >= 0) part->found++;
@@ -199,12 +200,12 @@ static bool look_at(struct devices *devices, int32_t partition, const struct dev
 }
 
 /* Runs that have no rows any more need no look. */
-static void end_look(const struct devices *devices, struct device_part *part) {
+static void end_look(const struct device_store *devices, struct device_part *part) {
     uint64_t run;
     while (!part->found && find_silent(devices, part, &run)) map_remove(part->runs, run, NULL);
 }
 
-static int go_on(struct devices *devices, int32_t partition, struct error *error) {
+static int go_on(struct device_store *devices, int32_t partition, struct error *error) {
     struct device_part *part = &devices->parts[partition];
     struct store_cursor *cursor = cursor_from(devices, partition, part->at, part->at_size);
     struct device_key key;
@@ -224,7 +225,7 @@ static int go_on(struct devices *devices, int32_t partition, struct error *error
     return code;
 }
 
-int devices_second(struct devices *devices, int32_t partition, struct error *error) {
+int device_store_second(struct device_store *devices, int32_t partition, struct error *error) {
     struct device_part *part = &devices->parts[partition];
     part->second++;
     if (part->looking) return go_on(devices, partition, error);

@@ -14,9 +14,9 @@
 #include "state/table_store.h"
 #include "users/device.h"
 
-struct devices;
+struct device_store;
 
-struct devices_options {
+struct device_store_options {
     struct store *store; /* longer-lived */
     int32_t partitions;
     int64_t silent_s;
@@ -25,10 +25,10 @@ struct devices_options {
                    size_t size); /* writes a tombstone; it may get lost */
 };
 
-struct devices *devices_new(const struct devices_options *options);
-void devices_free(struct devices *devices); /* what is gathered is lost; NULL is fine */
+struct device_store *device_store_new(const struct device_store_options *options);
+void device_store_free(struct device_store *devices); /* what is gathered is lost; NULL is fine */
 
-struct table_store *devices_table(struct devices *devices); /* takes the records; lives as long */
+struct table_store *device_store_table(struct device_store *devices); /* takes the records; lives as long */
 
 /* A session. */
 struct device_row {
@@ -38,8 +38,8 @@ struct device_row {
 };
 
 /* The user's newest sessions, newest first. silent: those of silent runs, too. 0 or a negative errno code; -EBADMSG: damaged. */
-int devices_of(struct devices *devices, int32_t partition, int64_t user, bool silent,
-               struct device_row rows[DEVICES_SHOWN], size_t *count, struct error *error);
+int device_store_of(struct device_store *devices, int32_t partition, int64_t user, bool silent,
+                    struct device_row rows[DEVICES_SHOWN], size_t *count, struct error *error);
 
 /* A second has passed in which the process answered for the partition, and had all of it. Forgets some rows of silent runs. As above. */
-int devices_second(struct devices *devices, int32_t partition, struct error *error);
+int device_store_second(struct device_store *devices, int32_t partition, struct error *error);

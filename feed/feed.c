@@ -59,7 +59,7 @@ static void feed_free(void *state) {
     refusals_free(feed->refusals);
     table_store_free(feed->blocks);
     visibility_store_free(feed->visibility);
-    devices_free(feed->devices);
+    device_store_free(feed->devices);
     bans_free(feed->bans);
     posts_free(feed->posts);
     ages_close(feed->ages);

@@ -49,11 +49,11 @@ static int make_state(struct feed *feed, struct error *error) {
     feed->notices = notices_new(feed->store, feed->partitions);
     feed->notice_settings = notice_settings_store_new(feed->store, feed->partitions);
     feed->directory = directory_store_new(feed->store, feed->partitions);
-    feed->devices = devices_new(&(struct devices_options){.store = feed->store,
-                                                          .partitions = feed->partitions,
-                                                          .silent_s = settings->devices_silent_s,
-                                                          .context = feed,
-                                                          .forget = forget_device});
+    feed->devices = device_store_new(&(struct device_store_options){.store = feed->store,
+                                                                    .partitions = feed->partitions,
+                                                                    .silent_s = settings->devices_silent_s,
+                                                                    .context = feed,
+                                                                    .forget = forget_device});
     feed->notices_shown = (struct notices_shown){feed->notices, feed->notice_settings, feed->blocks, feed->relations};
     feed->inboxes = inboxes_new(&(struct inboxes_options){
         .feed = feed,

@@ -41,7 +41,7 @@ struct feed {
     struct notices *notices;
     struct notice_settings_store *notice_settings;
     struct directory_store *directory;
-    struct devices *devices;
+    struct device_store *devices;
     struct notices_shown notices_shown; /* of these */
     struct inboxes *inboxes;
     struct refusals *refusals;

@@ -73,7 +73,7 @@ static void forget_posts(struct feed *feed, int32_t partition, int64_t now) {
 
 static void keep_devices(struct feed *feed, int32_t partition) {
     struct error error;
-    int code = devices_second(feed->devices, partition, &error);
+    int code = device_store_second(feed->devices, partition, &error);
     if (code) tasks_store_failed(feed->tasks, partition, code, &error);
 }
 

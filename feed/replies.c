@@ -188,8 +188,8 @@ static void devices_page(void *context, struct http_request *request, const stru
     struct device_row rows[DEVICES_SHOWN];
     size_t count;
     struct error error;
-    int code =
-        devices_of(replies->options.devices, asked->partition, asked->numbers[RPC_USER], all, rows, &count, &error);
+    int code = device_store_of(replies->options.devices, asked->partition, asked->numbers[RPC_USER], all, rows, &count,
+                               &error);
     if (code) {
         replies_store_failed(replies, request, asked->partition, code, &error);
         return;

@@ -71,7 +71,7 @@ struct replies_options {
     const struct edited *edited;
     struct names *names;
     struct directory_store *directory;
-    struct devices *devices;
+    struct device_store *devices;
     struct kafka_producer *producer; /* of commands that questions lead to */
     const struct notices_shown *notices;
     struct refusals *refusals;

@@ -234,7 +234,7 @@ int feed_start_tasks(struct feed *feed, const struct owner_options *owner, int64
         [NOTICE_SETTINGS] = notice_settings_table(feed->notice_settings),
         [APPROACHES] = feed,
         [DIRECTORY] = directory_table(feed->directory),
-        [DEVICES] = devices_table(feed->devices),
+        [DEVICES] = device_store_table(feed->devices),
     };
     const struct tasks_options tasks = {
         .owner = owner,

@@ -8,7 +8,7 @@ enum { SILENT_S = 180, PARTITION = 0, FORGOTTEN_MAX = 5000 };
 struct world {
     char *folder;
     struct store *store;
-    struct devices *devices;
+    struct device_store *devices;
     int64_t offset;
     struct device_key forgotten[FORGOTTEN_MAX];
     size_t forgotten_count;
@@ -25,13 +25,13 @@ static void forget(void *context, int32_t partition, const void *key, size_t siz
 
 static void open_devices(struct world *w) {
     assert_int_equal(store_open(w->folder, &(struct store_options){.memory_bytes = 0}, &w->store, &failure), 0);
-    w->devices = devices_new(&(struct devices_options){
+    w->devices = device_store_new(&(struct device_store_options){
         .store = w->store, .partitions = 1, .silent_s = SILENT_S, .context = w, .forget = forget});
-    assert_int_equal(table_store_open(devices_table(w->devices), PARTITION, 0, 0, &failure), 0);
+    assert_int_equal(table_store_open(device_store_table(w->devices), PARTITION, 0, 0, &failure), 0);
 }
 
 static void close_devices(struct world *w) {
-    devices_free(w->devices);
+    device_store_free(w->devices);
     store_close(w->store);
 }
 
@@ -54,8 +54,8 @@ static const char *take(struct world *w, const void *key, size_t key_size, const
                                         .key_size = key_size,
                                         .value = value,
                                         .value_size = size};
-    assert_int_equal(TABLE_STORE_KIND.take(devices_table(w->devices), 0, &record, &reason, &failure), 0);
-    assert_int_equal(table_store_write(devices_table(w->devices), &failure), 0);
+    assert_int_equal(TABLE_STORE_KIND.take(device_store_table(w->devices), 0, &record, &reason, &failure), 0);
+    assert_int_equal(table_store_write(device_store_table(w->devices), &failure), 0);
     return reason;
 }
 
@@ -74,11 +74,11 @@ static void row(struct world *w, int64_t user, int64_t run, int64_t session, con
 static void beat(struct world *w, int64_t run) { row(w, -1, run, 0, ""); }
 
 static void list(struct world *w, int64_t user, bool silent) {
-    assert_int_equal(devices_of(w->devices, PARTITION, user, silent, w->rows, &w->count, &failure), 0);
+    assert_int_equal(device_store_of(w->devices, PARTITION, user, silent, w->rows, &w->count, &failure), 0);
 }
 
 static void seconds(struct world *w, int count) {
-    for (int i = 0; i < count; i++) assert_int_equal(devices_second(w->devices, PARTITION, &failure), 0);
+    for (int i = 0; i < count; i++) assert_int_equal(device_store_second(w->devices, PARTITION, &failure), 0);
 }
 
 /* Kafka brings the tombstones back. */

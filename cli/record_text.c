@@ -13,6 +13,7 @@
 #include "event/delivery.h"
 #include "event/topics.h"
 #include "subjects/subject.h"
+#include "users/device.h"
 #include "users/handle.h"
 #include "users/notice.h"
 #include "users/relation.h"
@@ -211,6 +212,17 @@ static bool put_notice_key(struct buffer *out, const struct kafka_record *record
     return true;
 }
 
+/* [user, "run", "session"], or [null, "run"] of a beat; false: it is no key of `devices`. */
+static bool put_device_key(struct buffer *out, const struct kafka_record *record) {
+    struct device_key key;
+    if (!device_key_read(record->key, record->key_size, &key)) return false;
+    if (key.user < 0)
+        buffer_format(out, "[null,\"%" PRId64 "\"]", key.run);
+    else
+        buffer_format(out, "[%" PRId64 ",\"%" PRId64 "\",\"%" PRId64 "\"]", key.user, key.run, key.session);
+    return true;
+}
+
 /* A topic whose keys begin with a subject. */
 static bool is_of_subjects(const struct topic *topic) {
     static const struct topic *const KEYED[] = {
@@ -254,7 +266,8 @@ static void put_key(struct buffer *out, const struct kafka_record *record) {
     } else if (post && record->key_size == PAIR_KEY) { // ids of posts are strings wherever there is JSON
         buffer_format(out, "[%" PRId64 ",\"%" PRId64 "\"]", number_at(record->key), number_at(record->key + USER_KEY));
     } else if ((relation && put_follow_key(out, record)) || (watch && put_watch_key(out, record)) ||
-               (name && put_name_key(out, record)) || (topic == &TOPIC_NOTICES && put_notice_key(out, record))) {
+               (name && put_name_key(out, record)) || (topic == &TOPIC_NOTICES && put_notice_key(out, record)) ||
+               (topic == &TOPIC_DEVICES && put_device_key(out, record))) {
         return;
     } else if (!pair && !post && !relation && !watch && !name && record->key_size == USER_KEY) {
         buffer_format(out, "%" PRId64, number_at(record->key));

@@ -36,11 +36,10 @@
 #include "ws/ws.h"
 
 enum { ROUTE_NONE = -1 };
-enum { SESSION_BYTES = 152 }; /* of a session, without its screens' parts */
+enum { SESSION_BYTES = 144 }; /* of a session, without its screens' parts */
 
 struct session { /* what deliveries look at; read by the functions below, written by sessions.c */
     struct session *twin;
-    int64_t number; /* once it is a user's */
     int32_t route;
     bool greeted, leaving;
     uint8_t owing; /* a bit a screen: it has something to tell, and the flush is on its way or waits for a slow phone */
@@ -108,7 +107,7 @@ void session_send(struct sessions *sessions, struct session *session);
 void session_send_error(struct sessions *sessions, struct session *session, const char *code, const char *message);
 
 int64_t session_user(const struct session *session);     /* greeted */
-int64_t session_number(const struct session *session);   /* no other session ever has it; 0: not greeted */
+int64_t session_number(const struct session *session);   /* 0: not greeted */
 int64_t session_deadline(const struct session *session); /* when it is looked at next, clock_coarse_ms */
 struct talk *session_talk(struct session *session);
 

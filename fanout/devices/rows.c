@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "event/codec.h"
 
-enum { SLICE = 500, BEATS_MISSED = 2, WAITS = -1 };
+enum { SLICE = 500, BEATS_MISSED = 2, NO_RUN = -1 };
 
 /* ---- lists ---- */
 
@@ -57,14 +57,14 @@ bool device_rows_write(struct device_rows *rows) {
 void device_rows_add(struct device_rows *rows, struct device_session *session, int64_t user, int64_t number,
                      const char *name, int64_t wall_ms) {
     *session = (struct device_session){
-        .user = user, .session = number, .since = wall_ms, .run = WAITS, .name = name ? mem_string(name) : NULL};
+        .user = user, .session = number, .since = wall_ms, .run = NO_RUN, .name = name ? mem_string(name) : NULL};
     put(&rows->waiting, session);
 }
 
 void device_rows_remove(struct device_rows *rows, struct device_session *session) {
     if (!session->link) return;
     struct device_key key = key_of(session, session->run);
-    if (session->run != WAITS && !write_record(rows, -1, &key, NULL, 0)) rows->lost = true;
+    if (session->run != NO_RUN && !write_record(rows, -1, &key, NULL, 0)) rows->lost = true;
     take(session);
     free(session->name);
     *session = (struct device_session){.next = NULL};
@@ -79,7 +79,6 @@ static void begin_run(struct device_rows *rows, int64_t now_ms, int64_t wall_ms)
     rows->heard_ms = now_ms;
     rows->lost = false;
     for (struct device_session *session; (session = rows->written);) {
-        session->run = WAITS;
         take(session);
         put(&rows->waiting, session);
     }

@@ -17,7 +17,7 @@
 struct device_session { /* all zero: it has no row */
     struct device_session *next, **link;
     int64_t user, session, since; /* since: ms since the epoch */
-    int64_t run;                  /* in which its row was written; -1: it waits */
+    int64_t run;                  /* in which its row was written last; -1: in none yet */
     char *name;                   /* NULL: it has none */
 };
 

@@ -7,6 +7,7 @@
 #include "subjects/subject.h"
 #include "tracks/page.h"
 #include "unit/kit/kit.h"
+#include "users/device.h"
 #include "users/notice.h"
 #include "watch/records.h"
 
@@ -216,6 +217,19 @@ TEST(a_notice_has_its_user_and_id_in_its_key) {
     assert_text(&sample, HEAD("notices") "[5,\"1700000000000.2.9\"],\"value\":null}");
     assert_true(concerns(&sample, 5));
     assert_false(concerns(&sample, 9));
+}
+
+TEST(a_device_has_its_user_run_and_session_in_its_key) {
+    struct sample sample = sample_of(&TOPIC_DEVICES);
+    uint8_t key[DEVICE_KEY_MAX];
+    sample.record.key = key;
+    sample.record.key_size = device_key_write(key, &(struct device_key){5, 6, INT64_MAX});
+    assert_text(&sample, HEAD("devices") "[5,\"6\",\"9223372036854775807\"],\"value\":null}");
+    assert_true(concerns(&sample, 5));
+    assert_false(concerns(&sample, 6));
+    sample.record.key_size = device_key_write(key, &(struct device_key){.user = -1, .run = 6});
+    assert_text(&sample, HEAD("devices") "[null,\"6\"],\"value\":null}");
+    assert_false(concerns(&sample, 6));
 }
 
 TEST(what_cannot_be_read_is_shown_as_it_is) {

@@ -195,6 +195,19 @@ TEST(an_owner_that_comes_anew_forgets_a_dead_run, struct world *w) {
     assert_int_equal(w->forgotten[0].session, 11);
 }
 
+TEST(a_run_that_has_no_rows_any_more_is_unknown, struct world *w) {
+    beat(w, 1);
+    row(w, 7, 1, 11, "");
+    seconds(w, SILENT_S + 65);
+    read_back(w);
+    seconds(w, 65);
+    assert_int_equal(w->forgotten_count, 1);
+    assert_int_equal(w->forgotten[0].user, -1);
+    row(w, 7, 1, 12, "");
+    list(w, 7, false);
+    assert_int_equal(w->count, 1);
+}
+
 TEST(many_rows_are_forgotten_in_slices, struct world *w) {
     beat(w, 1);
     beat(w, 2);

@@ -601,15 +601,19 @@ def test_watch_ends_when_there_is_no_hope(shared_cluster, users):
     assert 'no connection' in fails(shared_cluster, 'watch', ada, '--at', '1,2', '--ws', url)
 
 
-def test_watch_ends_when_the_user_connects_elsewhere(make_cluster, ada):
-    cluster = make_cluster(settings={'fanout:edge.report.every.s': 1})  # the older session hears of it at its next report
-    cluster.start(sinks=0)
+def test_watch_ends_when_the_user_ends_it_from_another_device(make_cluster, ada):
+    cluster = make_cluster()
+    cluster.start(feeds=1, sinks=0)
     cluster.share(ada)
-    with Running(cluster, 'watch', ada, '--at', f'{HOME[0]},{HOME[1]}', '--ws', cluster.ws_url) as running:
+    http = cluster.http(ada)
+    with Running(cluster, 'watch', ada, '--at', f'{HOME[0]},{HOME[1]}', '--ws', cluster.ws_url, '--device', 'terminal') as running:
         running.wait_line('connected')
-        with cluster.online(ada, *HOME):
+        with cluster.online(ada, *HOME) as phone:
+            device = eventually(lambda: [item['id'] for item in http.ok('GET', '/v1/devices')['items'] if item['device'] == 'terminal'])[0]
+            assert http.delete(f'/v1/devices/{device}').status_code == 204
             code, said = running.wait(40)
-            assert code == 1 and 'the user has connected elsewhere' in said
+            assert code == 1 and 'ended from another device' in said
+            assert phone.closed() is None
 
 
 def test_watch_outlives_its_edge(make_cluster, users):

@@ -81,7 +81,7 @@ def test_the_first_page_is_sorted_and_follows_the_roster(stage, users):
         phone.hello(*HOME, wait=False)
         join = stage.wait_said(user, 'JOIN')
         welcome = phone.expect('welcome')
-        assert welcome == {'type': 'welcome', 'user': user, 'server_time': pytest.approx(now_ms(), abs=10_000),
+        assert welcome == {'type': 'welcome', 'user': user, 'session': str(join['session']), 'server_time': pytest.approx(now_ms(), abs=10_000),
                            'radius_m': 8046.72, 'report_every_s': 30, 'inactive_after_s': 600}
         assert len(phone.frames) == 1
         t = now_ms()

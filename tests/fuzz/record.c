@@ -43,6 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     CHECK(friend_approach);
     CHECK(directory_command);
     CHECK(directory_entry);
+    CHECK(link_command);
+    CHECK(user_links);
     CHECK(post_command);
     CHECK(post);
     CHECK(post_text);

@@ -19,6 +19,7 @@ import {
 } from './format.js';
 import { Friends } from './friends.js';
 import { Gate } from './gate.js';
+import { Links } from './links.js';
 import { FriendRows } from './list.js';
 import { MapLater } from './map-later.js';
 import { Me } from './me.js';
@@ -86,6 +87,7 @@ const push = new Push($('push-choice'), config.pushUrl, showWhatItOpens);
 const feed = new FeedView({ askForToken: () => gate.open(), told: (news) => tabs.told(news), known });
 new Belongings({ api: () => api, erased: () => signOut(true) });
 new NoticePreferences(() => api);
+const links = new Links({ api: () => api, now: () => client?.serverNow() ?? Date.now() });
 const gate = new Gate({
     demo: config.demo,
     provider: config.oidc?.issuer ?? null,
@@ -252,6 +254,7 @@ function signOut(erased = false) {
     friends.signOut();
     card.close();
     strangers.signOut();
+    links.forget();
     trail.signOut();
     api = null;
     me?.forget();

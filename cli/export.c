@@ -307,7 +307,7 @@ static int run(struct cli *cli, int argc, char **argv) {
     struct user_export export = {.cli = cli, .sharing = SHARING_WORDS[SHARING_OFF]};
     const struct cli_option options[] = {
         {"kinds", "KIND,...",
-         "only these: account, friends, following, followers, requesting, requested, muted, posts, notices, comments, "
+         "only these: account, friends, links, following, followers, requesting, requested, muted, posts, notices, comments, "
          "edits, likes, reports, history, decisions",
          &export.kinds, NULL},
     };

@@ -42,7 +42,7 @@ static void status_start(struct status *status, const struct cli *cli, const str
         .topic_count = TOPICS_ALL.count,
         .groups =
             {
-                {.name = cli->settings.router_group, .what = "routers", .topic_count = 2, .commits = true},
+                {.name = cli->settings.router_group, .what = "routers", .topic_count = 3, .commits = true},
                 {.name = cli->settings.fanout_group, .what = "edges", .topic_count = 1, .commits = false},
                 {.name = cli->settings.history_group, .what = "history sinks", .topic_count = 1, .commits = true},
                 {.name = cli->settings.feed_group, .what = "feed processes", .topic_count = 7, .commits = true},
@@ -56,6 +56,7 @@ static void status_start(struct status *status, const struct cli *cli, const str
     for (size_t i = 0; i < status->topic_count; i++) topic_start(&status->topics[i], TOPICS_ALL.items[i], shape);
     topic_start(&status->groups[0].topics[0], &TOPIC_LOCATIONS, shape);
     topic_start(&status->groups[0].topics[1], &TOPIC_FRIEND_COMMANDS, shape);
+    topic_start(&status->groups[0].topics[2], &TOPIC_LINK_COMMANDS, shape);
     topic_start(&status->groups[1].topics[0], &TOPIC_DELIVERIES, shape);
     topic_start(&status->groups[2].topics[0], &TOPIC_LOCATIONS, shape);
     topic_start(&status->groups[3].topics[0], &TOPIC_FOLLOW_COMMANDS, shape);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "decider/identity.h"
@@ -12,8 +13,16 @@
 #include "router/router_private.h"
 #include "users/half.h"
 
-static const struct topic *const COMMANDS[] = {&TOPIC_FRIEND_COMMANDS};
-static const struct decider_state STATES[] = {{&TOPIC_FRIENDSHIPS, HALF_KEY_SIZE, sizeof(struct friendship)}};
+enum { USER_KEY_SIZE = 8 };
+
+static const struct topic *const COMMANDS[] = {&TOPIC_FRIEND_COMMANDS, &TOPIC_LINK_COMMANDS};
+static const struct decider_state STATES[] = {{&TOPIC_FRIENDSHIPS, HALF_KEY_SIZE, sizeof(struct friendship)},
+                                              {&TOPIC_LINKS, USER_KEY_SIZE, sizeof(struct link_row)}};
+
+union router_command {
+    struct friend_command friend;
+    struct link_command link;
+};
 
 /* The user whose half decides a command. Commands of one user stand together in a slice, in order of offsets, and users as
  * they stand in the store. */
@@ -26,6 +35,7 @@ struct commands {
     const struct router *router;
     struct decider *decider;
     struct overlay *overlay; /* lower user, higher user -> the lower user's half; its group is the lower user */
+    struct overlay *links;   /* user -> struct link_row */
     struct codec *codec;
     struct buffer value;
     struct friend_decision *slice;
@@ -45,8 +55,19 @@ static const char *complaint(const struct commands *commands, int32_t partition,
     return NULL;
 }
 
+static int read_link_command(struct commands *commands, const struct kafka_record *record, struct link_command *item,
+                             struct error *error) {
+    int code = event_decode_link_command(commands->codec, record->value, record->value_size, item, error);
+    if (code) return code;
+    const char *reason = link_command_complaint(item);
+    if (!reason && hash_user_partition(item->user, commands->router->partitions) != record->partition)
+        reason = "not in the partition of its user";
+    return reason ? error_set(error, -EINVAL, "%s", reason) : 0;
+}
+
 static int read_command(void *context, const struct kafka_record *record, void *item, struct error *error) {
     struct commands *commands = context;
+    if (record->topic == &TOPIC_LINK_COMMANDS) return read_link_command(commands, record, item, error);
     int code = event_decode_friend_command(commands->codec, record->value, record->value_size, item, error);
     const char *reason = code ? NULL : complaint(commands, record->partition, item);
     return reason ? error_set(error, -EINVAL, "%s", reason) : code;
@@ -149,18 +170,59 @@ static int decide_some(struct commands *commands, size_t *from, size_t count, st
     return code;
 }
 
+static int send_links(struct commands *commands, int32_t partition, int64_t user, const struct link_row *row) {
+    uint8_t key[USER_KEY_SIZE];
+    bytes_put_be64(key, (uint64_t)user);
+    buffer_clear(&commands->value);
+    event_encode_user_links(&commands->value,
+                            &(struct user_links){.links = {.items = row->links, .count = row->count}});
+    overlay_put(commands->links, partition, 0, key, sizeof key, row, sizeof *row);
+    return decider_write(commands->decider, &TOPIC_LINKS, partition, key, sizeof key,
+                         row->count ? commands->value.data : NULL, row->count ? commands->value.size : 0);
+}
+
+void commands_links(const struct commands *commands, int32_t partition, int64_t user, struct link_row *row) {
+    uint8_t key[USER_KEY_SIZE];
+    bytes_put_be64(key, (uint64_t)user);
+    const struct link_row *newest = overlay_find(commands->links, key, sizeof key, NULL);
+    if (newest)
+        *row = *newest;
+    else
+        links_read(commands->router->links, partition, user, row);
+}
+
+static int decide_link(struct commands *commands, int32_t partition, const struct link_command *command,
+                       struct error *error) {
+    const struct router *router = commands->router;
+    struct link_moment moment = {.now = report_clock_now(router->clock)};
+    if (opting_refuses(router->opting, partition, command->user, command->opted, &moment.opted))
+        moment.opted = -1;
+    else if (command->opted > moment.opted) // sharing is read a moment later
+        moment.opted = command->opted;
+    struct link_row row;
+    commands_links(commands, partition, command->user, &row);
+    if (!link_row_decide(&row, command, &moment)) return 0;
+    int code = send_links(commands, partition, command->user, &row);
+    return code ? error_set(error, code, "links could not be written: %s", strerror(-code)) : 0;
+}
+
 /* Users do not depend on each other, so that each one's friends are read once for all commands of a slice. */
 static int decide(void *context, struct decider_command *slice, size_t count, struct error *error) {
     struct commands *commands = context;
+    size_t friends = 0;
     int code = 0;
+    report_clock_tick(commands->router->clock);
     MEM_FIT(commands->slice, count, commands->slice_capacity);
-    for (size_t i = 0; i < count; i++) {
-        const struct friend_command *command = slice[i].item;
-        commands->slice[i] =
-            (struct friend_decision){.lower = friendship_lower(command->from, command->to), .command = &slice[i]};
+    for (size_t i = 0; !code && i < count; i++) {
+        const union router_command *item = slice[i].item;
+        if (slice[i].topic == &TOPIC_LINK_COMMANDS)
+            code = decide_link(commands, slice[i].partition, &item->link, error);
+        else
+            commands->slice[friends++] = (struct friend_decision){
+                .lower = friendship_lower(item->friend.from, item->friend.to), .command = &slice[i]};
     }
-    qsort(commands->slice, count, sizeof *commands->slice, by_user);
-    for (size_t at = 0; !code && at < count;) code = decide_some(commands, &at, count, error);
+    qsort(commands->slice, friends, sizeof *commands->slice, by_user);
+    for (size_t at = 0; !code && at < friends;) code = decide_some(commands, &at, friends, error);
     return code;
 }
 
@@ -195,7 +257,7 @@ int commands_new(const struct router *router, struct commands **out, struct erro
         .state_count = sizeof STATES / sizeof *STATES,
         .offsets = &TOPIC_COMMAND_OFFSETS,
         .batch = (size_t)router->settings->commands_batch,
-        .item_size = sizeof(struct friend_command),
+        .item_size = sizeof(union router_command),
         .context = commands,
         .read = read_command,
         .decide = decide,
@@ -203,6 +265,7 @@ int commands_new(const struct router *router, struct commands **out, struct erro
         .on_reset = reset,
     });
     commands->overlay = decider_overlay(commands->decider, &TOPIC_FRIENDSHIPS);
+    commands->links = decider_overlay(commands->decider, &TOPIC_LINKS);
     free(id);
     *out = commands;
     return 0;

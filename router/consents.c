@@ -6,7 +6,10 @@
 #include "base/mem.h"
 #include "users/ends.h"
 
-enum { USERS_BITS = 8 };                  /* of the parts of a partition's users */
+enum {
+    USERS_BITS = 8, /* of the parts of a partition's users */
+    ENDED = 3       /* beside the modes: one that has ended by itself */
+};
 #define TICKET_OF_END (UINT32_C(1) << 31) /* beside the partition; an epoch a second does not come that far */
 
 struct kept_end {
@@ -15,7 +18,8 @@ struct kept_end {
 };
 
 struct consents_part {
-    struct maps *users;     /* user -> offset * 4 + mode; NULL: not attached */
+    struct maps *users;     /* user -> offset * 4 + mode, or ENDED; NULL: not attached */
+    struct map *returned;   /* user -> offset of the last OFF that was followed by another mode */
     struct ends *ends;      /* of modes that are not OFF yet */
     struct kept_end *ended; /* in no order */
     size_t ended_count, ended_capacity;
@@ -45,6 +49,7 @@ struct consents *consents_new(int32_t partitions, int64_t keep_ms) {
 /* The part is not attached afterwards. */
 static void empty(struct consents_part *part) {
     maps_free(part->users);
+    map_free(part->returned);
     ends_free(part->ends);
     free(part->ended);
     *part = (struct consents_part){.sending = part->sending + 1};
@@ -61,6 +66,7 @@ void consents_attach(struct consents *consents, int32_t partition) {
     struct consents_part *part = &consents->parts[partition];
     empty(part);
     part->users = maps_new(USERS_BITS);
+    part->returned = map_new();
     part->ends = ends_new();
 }
 
@@ -77,8 +83,8 @@ void consents_record(struct consents *consents, int32_t partition, int64_t user,
     if (!part->users) return;
     bool ends = sharing->mode != SHARING_OFF && sharing->until;
     bool ended = ends && sharing->until <= now;
-    enum sharing_mode mode = ended ? SHARING_OFF : sharing->mode;
-    *maps_put(part->users, (uint64_t)user, NULL) = (uint64_t)offset << 2 | (uint64_t)mode;
+    uint64_t mode = ended ? ENDED : (uint64_t)sharing->mode;
+    *maps_put(part->users, (uint64_t)user, NULL) = (uint64_t)offset << 2 | mode;
     ends_set(part->ends, user, ends && !ended ? sharing->until : 0);
     if (ends && sharing->until < consents->soonest) consents->soonest = sharing->until;
     if (ended && now - sharing->until < consents->keep_ms)
@@ -110,7 +116,7 @@ void consents_end_due(struct consents *consents, int64_t now, size_t *budget, vo
             --*budget;
             kept.sent = 0;
             kept.end.offset = (int64_t)(*value >> 2);
-            *value = (uint64_t)kept.end.offset << 2 | SHARING_OFF;
+            *value = (uint64_t)kept.end.offset << 2 | ENDED;
             if (now - kept.end.time < consents->keep_ms && look_at(part, p, &kept, context, look)) keep_end(part, kept);
         }
         if (ends_soonest(part->ends) < soonest) soonest = ends_soonest(part->ends);
@@ -162,7 +168,24 @@ enum sharing_mode consents_mode(const struct consents *consents, int32_t partiti
         int64_t end = ends_of(part->ends, user);
         if (end && end <= now) return SHARING_OFF;
     }
-    return (enum sharing_mode)(*value & 3);
+    return (*value & 3) == ENDED ? SHARING_OFF : (enum sharing_mode)(*value & 3);
+}
+
+int64_t consents_off(const struct consents *consents, int32_t partition, int64_t user) {
+    const struct consents_part *part = &consents->parts[partition];
+    const uint64_t *value = part->users ? maps_find(part->users, (uint64_t)user) : NULL;
+    return value && (*value & 3) == SHARING_OFF ? (int64_t)(*value >> 2) : -1;
+}
+
+void consents_note_return(struct consents *consents, int32_t partition, int64_t user, int64_t off) {
+    struct map *returned = consents->parts[partition].returned;
+    if (returned) *map_put(returned, (uint64_t)user, NULL) = (uint64_t)off;
+}
+
+int64_t consents_returned(const struct consents *consents, int32_t partition, int64_t user) {
+    const struct map *returned = consents->parts[partition].returned;
+    const uint64_t *off = returned ? map_find(returned, (uint64_t)user) : NULL;
+    return off ? (int64_t)*off : -1;
 }
 
 uint64_t consents_sent_end(const struct consents *consents, int32_t partition) {

@@ -63,6 +63,13 @@ bool consents_refuses(const struct consents *consents, int32_t partition, int64_
 /* The user's mode at `now`; OFF without a record. */
 enum sharing_mode consents_mode(const struct consents *consents, int32_t partition, int64_t user, int64_t now);
 
+/* The offset of the user's record if that is an OFF; else -1. */
+int64_t consents_off(const struct consents *consents, int32_t partition, int64_t user);
+
+/* Remembers for a user whose OFF is followed by another mode where it was, until the partition is attached anew; -1: nothing was noted. */
+void consents_note_return(struct consents *consents, int32_t partition, int64_t user, int64_t off);
+int64_t consents_returned(const struct consents *consents, int32_t partition, int64_t user);
+
 /* The LEAVE of an end was handed to the producer. Returns a ticket, with which the producer later says whether it was stored. When one is
  * lost, the partition's ends that are not done count as not sent. */
 uint64_t consents_sent_end(const struct consents *consents, int32_t partition);

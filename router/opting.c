@@ -61,6 +61,10 @@ int opting_tell(struct opting *opting, const struct kafka_record *record, const 
                                epochs_open(options->epochs)))
         return -EAGAIN;
     epochs_expect(options->epochs);
+    if (options->links(options->context, record->partition, user) == OPTING_NO_LINKS) return 0;
+    if (record_collector_end_links(options->collector, user, record->offset, epochs_open(options->epochs)))
+        return -EAGAIN;
+    epochs_expect(options->epochs);
     return 0;
 }
 
@@ -74,7 +78,11 @@ bool opting_acknowledge(struct opting *opting, uint64_t ticket, bool stored) {
  * has left, or is in by a newer record. Where this process stands by, it keeps all ends: it may be the next owner. */
 static enum consents_fate look(void *context, int32_t partition, const struct consents_end *end, bool sent) {
     struct opting *opting = context;
-    if (!opting->options.owns(opting->options.context, partition)) return CONSENTS_WAIT;
+    const struct opting_options *options = &opting->options;
+    if (!options->owns(options->context, partition)) return CONSENTS_WAIT;
+    // Again in the next round, as long as there are links.
+    if (options->links(options->context, partition, end->user) == OPTING_LINKS)
+        record_collector_end_links(options->collector, end->user, end->offset, 0);
     const struct presence_slot *slot = presence_find(opting->options.presence, end->user);
     if (!slot) return CONSENTS_WAIT; // warm-up may still bring the user
     if (slot->left || slot->opted > end->offset) return CONSENTS_DONE;
@@ -98,6 +106,12 @@ void opting_tenth(struct opting *opting) {
 
 bool opting_refuses(const struct opting *opting, int32_t partition, int64_t user, int64_t opted, int64_t *offset) {
     return consents_refuses(opting->consents, partition, user, opted, report_clock_now(opting->options.clock), offset);
+}
+
+bool opting_ends_link(const struct opting *opting, int32_t partition, int64_t user, int64_t opted) {
+    int64_t offset;
+    return opting_refuses(opting, partition, user, opted, &offset) ||
+           consents_returned(opting->consents, partition, user) >= opted;
 }
 
 enum sharing_mode opting_mode(const struct opting *opting, int32_t partition, int64_t user) {
@@ -124,6 +138,10 @@ static int take(void *store, size_t topic, const struct kafka_record *record, co
         consents_pass(opting->consents, record->partition, record->offset);
         return 0;
     }
+    int64_t off = consents_off(opting->consents, record->partition, user);
+    if (off >= 0 && sharing.mode != SHARING_OFF &&
+        opting->options.links(opting->options.context, record->partition, user) != OPTING_NO_LINKS)
+        consents_note_return(opting->consents, record->partition, user, off);
     report_clock_tick(opting->options.clock);
     consents_record(opting->consents, record->partition, user, &sharing, record->offset,
                     report_clock_now(opting->options.clock));

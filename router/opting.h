@@ -1,6 +1,6 @@
 /* Opting in and out, on the owner's side (docs/EXACTNESS.md, rule 6; router/consents.h does the bookkeeping): reads the topic sharing of
  * its partitions, refuses reports of users who have not opted in, and produces a LEAVE event for each opt-out (an effect of its task), and
- * for each sharing that comes to its end. Loop's thread.
+ * for each sharing that comes to its end; the user's links end with it. Loop's thread.
  */
 #pragma once
 
@@ -12,6 +12,8 @@
 
 struct opting;
 
+enum opting_links { OPTING_NO_LINKS, OPTING_LINKS, OPTING_LINKS_UNKNOWN /* until the partition runs */ };
+
 struct opting_options {
     int32_t partitions;
     int64_t inactive_ms;
@@ -21,6 +23,8 @@ struct opting_options {
     struct epochs *epochs;
     void *context;
     bool (*owns)(void *context, int32_t partition); /* an open one; else this process stands by for it */
+    /* Whether the user has links, which an opt-out ends. */
+    enum opting_links (*links)(void *context, int32_t partition, int64_t user);
 };
 
 struct opting *opting_new(const struct opting_options *options);
@@ -29,7 +33,7 @@ void opting_free(struct opting *opting); /* NULL is fine */
 /* A store of the topic sharing, in memory: it is read from the beginning by each process that has the partition. */
 extern const struct state_kind SHARING_KIND;
 
-/* The effect of a record: an OFF becomes a LEAVE, of the epoch that is open. -EAGAIN: it cannot be sent now. *reason: why the record is none
+/* The effect of a record: an OFF becomes a LEAVE and the end of the user's links, of the epoch that is open. -EAGAIN: it cannot be sent now. *reason: why the record is none
  * of its topic; the store passes it by, as each owner reads sharing from its beginning: what was dead to one before stays so in silence. */
 int opting_tell(struct opting *opting, const struct kafka_record *record, const char **reason, struct error *error);
 
@@ -46,6 +50,10 @@ void opting_tenth(struct opting *opting);
 
 /* Whether a report that was checked against the sharing record at `opted` is refused. *offset: of the user's record; -1: none. */
 bool opting_refuses(const struct opting *opting, int32_t partition, int64_t user, int64_t opted, int64_t *offset);
+
+/* Whether a link that was made by the sharing record at `opted` is over by an opt-out: also by one that another consent has followed, before
+ * its end is decided. */
+bool opting_ends_link(const struct opting *opting, int32_t partition, int64_t user, int64_t opted);
 
 /* The user's mode, by the newest record that was read; OFF without one. */
 enum sharing_mode opting_mode(const struct opting *opting, int32_t partition, int64_t user);

@@ -215,9 +215,18 @@ static void nearby(void *context, struct http_request *request, const struct rpc
     near_pages_ask(((struct peer *)context)->router->near, request, asked);
 }
 
+static void links(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    link_answers_list(((struct peer *)context)->router->link_answers, request, asked);
+}
+
+static void link_place(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    link_answers_place(((struct peer *)context)->router->link_answers, request, asked);
+}
+
 static const struct rpc_handler HANDLERS[] = {
     {&ASK_FRIENDS, friends, false}, {&ASK_FRIENDSHIP, friendship, true}, {&ASK_REQUESTS, requests, false},
     {&ASK_NEARBY, nearby, false},   {&ASK_AUDIENCE, audience, false},    {&ASK_DISCOVER, strangers_nearby, false},
+    {&ASK_LINKS, links, true},      {&ASK_LINK, link_place, false},
 };
 
 static int serves(const void *context, int32_t partition) {

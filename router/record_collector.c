@@ -30,7 +30,7 @@ static void delivered(void *context, void *opaque, int code, const struct topic 
     struct record_collector *collector = context;
     const struct record_collector_options *options = &collector->options;
     uint64_t tag = (uint64_t)(uintptr_t)opaque;
-    if (topic == &TOPIC_LOCATIONS) {
+    if (topic == &TOPIC_LOCATIONS || topic == &TOPIC_LINK_COMMANDS) {
         if (tag != LEAVE_UNTRACKED) options->on_leave(options->context, tag, code == 0);
     } else if (topic == &TOPIC_FRIEND_COMMANDS) {
         options->on_remove(options->context, tag, code == 0);
@@ -119,6 +119,13 @@ int record_collector_leave(struct record_collector *collector, int64_t user, int
     int code = send_value(collector, &TOPIC_LOCATIONS, user, ticket);
     if (!code) collector->options.metrics->leaves->value++;
     return code;
+}
+
+int record_collector_end_links(struct record_collector *collector, int64_t user, int64_t opted, uint64_t ticket) {
+    const struct link_command command = {.kind = LINK_COMMAND_END_ALL, .user = user, .opted = opted};
+    buffer_clear(&collector->value);
+    event_encode_link_command(&collector->value, &command);
+    return send_value(collector, &TOPIC_LINK_COMMANDS, user, ticket);
 }
 
 int record_collector_approach(struct record_collector *collector, const struct approach *approach) {

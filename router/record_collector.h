@@ -1,4 +1,4 @@
-/* Produces everything that a router writes outside of transactions: delivery batches, LEAVE events, REMOVE commands and approaches; and
+/* Produces everything that a router writes outside of transactions: delivery batches, LEAVE events, REMOVE commands, ends of links and approaches; and
  * reports which of them were stored. Loop's thread.
  */
 #pragma once
@@ -37,6 +37,10 @@ int record_collector_batch(void *collector, int32_t route, const void *bytes, si
 /* LEAVE {opted} of a user; time: now, ms. ticket: comes back by on_leave; 0: no caller waits for it. 0 or -EAGAIN, ... */
 int record_collector_leave(struct record_collector *collector, int64_t user, int64_t opted, int64_t time,
                            uint64_t ticket);
+
+/* The command by which links end that were made by the user's sharing record `opted` or an older one, or whose time is over. The ticket comes
+ * back by on_leave, as that of a LEAVE does. */
+int record_collector_end_links(struct record_collector *collector, int64_t user, int64_t opted, uint64_t ticket);
 
 /* A notice to a user: nobody hears whether it was stored. */
 int record_collector_approach(struct record_collector *collector, const struct approach *approach);

@@ -98,6 +98,7 @@ static void each_second(void *context) {
     }
     excess_expire(router->excess, wall);
     tasks_second(router->tasks);
+    link_answers_second(router->link_answers);
     checkpoints_second(router->checkpoints, owner_restored(owner) && !router->draining, wall);
 }
 

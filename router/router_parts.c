@@ -32,6 +32,14 @@ static bool owns(void *context, int32_t partition) {
     return !owner_stands_by(tasks_owner(((struct router *)context)->tasks), partition);
 }
 
+static enum opting_links links_of(void *context, int32_t partition, int64_t user) {
+    struct router *router = context;
+    struct link_row row;
+    if (!owner_live(tasks_owner(router->tasks), partition)) return OPTING_LINKS_UNKNOWN;
+    commands_links(router->commands, partition, user, &row);
+    return row.count ? OPTING_LINKS : OPTING_NO_LINKS;
+}
+
 /* ---- the parts ---- */
 
 static void make_basics(struct router *router) {
@@ -103,7 +111,9 @@ static void make_state(struct router *router) {
         .epochs = router->epochs,
         .context = router,
         .owns = owns,
+        .links = links_of,
     });
+    router->links = links_new(router->partitions);
 }
 
 static int start_tasks(struct router *router, struct error *error) {
@@ -140,6 +150,7 @@ int router_make_parts(struct router *router, struct error *error) {
     code = start_tasks(router, error);
     if (code) return code;
     router->near = near_pages_new(router);
+    router->link_answers = link_answers_new(router);
     router->peer = peer_new(router);
     return 0;
 }
@@ -150,6 +161,7 @@ void router_free_parts(struct router *router) {
     router->tasks = NULL; // the outbox may still lose what was sent
     commands_free(router->commands);
     peer_free(router->peer);
+    link_answers_free(router->link_answers);
     near_pages_free(router->near);
     record_collector_free(router->collector); // its last reports go to the outbox, opting and excess
     list_store_free(router->friends);
@@ -157,6 +169,7 @@ void router_free_parts(struct router *router) {
     discover_free(router->discover);
     notifying_free(router->notifying);
     opting_free(router->opting);
+    links_free(router->links);
     cap_free(router->cap);
     excess_free(router->excess);
     deliver_free(router->outbox);

@@ -7,6 +7,7 @@
  *     commands.c   friend commands, decided                 record_collector.c  everything that is produced, and its fate
  *     peer.c       questions of other processes             discover.c    users who share publicly
  *     near_pages.c who is near, for who has no session      notifying.c   that a friend came near, for who has no session
+ *     links.c      links for strangers, in memory           link_answers.c  what links show, and questions about them
  *
  * Those that decide things (presence, join, friendship, backlog, consents, excess, report_clock, approaches) know none of these.
  * Loop's thread.
@@ -21,6 +22,7 @@
 #include "router/commands.h"
 #include "router/discover.h"
 #include "router/excess.h"
+#include "router/link_answers.h"
 #include "router/metrics.h"
 #include "router/near_pages.h"
 #include "router/notifying.h"
@@ -54,6 +56,7 @@ struct router {
     struct cap *cap;
     struct list_store *friends; /* the graph's lists */
     struct opting *opting;
+    struct links *links;
     struct commands *commands;
     struct reports *reports;
     struct discover *discover;
@@ -62,6 +65,7 @@ struct router {
     bool prepared; /* presence may be read */
     struct tasks *tasks;
     struct near_pages *near;
+    struct link_answers *link_answers;
     struct peer *peer;
     struct loop_timer *second, *tenth;
     bool started; /* the store is open, and all parts are there */
@@ -76,8 +80,8 @@ void router_free_parts(struct router *router);
 
 /* ---- topology.c ---- */
 
-enum { ROUTER_LOCATIONS = 0 };               /* the inputs, by the owner's numbers */
-enum { ROUTER_FRIENDSHIPS, ROUTER_SHARING }; /* the states, and their stores */
+enum { ROUTER_LOCATIONS = 0 };                             /* the inputs, by the owner's numbers */
+enum { ROUTER_FRIENDSHIPS, ROUTER_SHARING, ROUTER_LINKS }; /* the states, and their stores */
 
 extern const struct tasks_product ROUTER_TOPOLOGY;
 void router_failed(void *router, const char *doing, const struct error *error); /* the process must end */

@@ -87,11 +87,13 @@ static int sharing_is(void *context, const struct kafka_record *record, struct e
 static const struct state_kind *const KINDS[] = {
     [ROUTER_FRIENDSHIPS] = &LIST_STORE_KIND,
     [ROUTER_SHARING] = &SHARING_KIND,
+    [ROUTER_LINKS] = &LINKS_KIND,
 };
 
 static const struct tasks_topic TOPICS[] = {
     {.topic = &TOPIC_LOCATIONS, .role = OWNER_SHARED},
     {.topic = &TOPIC_FRIEND_COMMANDS, .role = OWNER_COMMAND},
+    {.topic = &TOPIC_LINK_COMMANDS, .role = OWNER_COMMAND},
     // The lists tell of their changes themselves (adjacency's on_change).
     {.topic = &TOPIC_FRIENDSHIPS,
      .role = OWNER_STATE,
@@ -100,6 +102,7 @@ static const struct tasks_topic TOPICS[] = {
      .shows_progress = true},
     // An opt-out does not wait until friend lists are restored.
     {.topic = &TOPIC_SHARING, .role = OWNER_STATE, .store = ROUTER_SHARING, .effect = sharing_is, .at_once = true},
+    {.topic = &TOPIC_LINKS, .role = OWNER_STATE, .store = ROUTER_LINKS},
 };
 
 /* ---- warm-up ---- */
@@ -213,7 +216,8 @@ const struct tasks_product ROUTER_TOPOLOGY = {
 };
 
 int router_start_tasks(struct router *router, const struct owner_options *owner, struct error *error) {
-    void *const stores[] = {[ROUTER_FRIENDSHIPS] = router->friends, [ROUTER_SHARING] = router->opting};
+    void *const stores[] = {
+        [ROUTER_FRIENDSHIPS] = router->friends, [ROUTER_SHARING] = router->opting, [ROUTER_LINKS] = router->links};
     return tasks_start(router->tasks,
                        &(struct tasks_options){.owner = owner,
                                                .stores = stores,

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
-const DOCUMENTS = ['index.html', 'signin.html', 'moderation.html', '404.html'];
+const DOCUMENTS = ['index.html', 'signin.html', 'link.html', 'moderation.html', '404.html'];
 const AS_THEY_ARE = ['favicon.svg', 'icons', 'manifest.webmanifest'];
 const PACKED = /\.(html|js|css|svg|webmanifest)$/;
 const LEAST_PACKED = 1024; // bytes; a smaller one fits into a packet anyway
@@ -73,8 +73,8 @@ for (const document of DOCUMENTS) {
 
 const files = () => readdirSync(here('dist'), { recursive: true }).filter((file) => statSync(here(`dist/${file}`)).isFile()).sort();
 
-// Moderators need a network, and so does signing in.
-const shell = files().filter((file) => !/^(404|moderation|signin)|^assets\/(page|missing|signin|layers|marker)/.test(file));
+// Moderators need a network, and so do signing in and links.
+const shell = files().filter((file) => !/^(404|moderation|signin|link)|^assets\/(page|missing|signin|link-|layers|marker)/.test(file));
 await build({
     entryPoints: [here('public/sw.js')],
     outfile: here('dist/sw.js'),

@@ -132,6 +132,15 @@ static void unmute_nearby(struct erasure *erasure, int64_t other) {
                           });
 }
 
+/* Links end with sharing, too, but a wish for one may be under way. */
+static void end_links(struct erasure *erasure) {
+    const struct link_command command = {.kind = LINK_COMMAND_END_ALL, .user = erasure->user, .opted = EVENT_TIME_MAX};
+    struct buffer record = {0};
+    event_encode_link_command(&record, &command);
+    send_of_user(erasure, BELONGS_TO_ROUTERS, &TOPIC_LINK_COMMANDS, erasure->user, &record,
+                 rpc_path(&ASK_LINKS, RPC_VALUES(RPC_INT(USER, erasure->user))));
+}
+
 void erasing_remove_account(struct erasure *erasure, bool has_handle) {
     struct user_copies *copies = erasure->erasing->account->copies;
     struct profile profile;
@@ -147,6 +156,7 @@ void erasing_remove_account(struct erasure *erasure, bool has_handle) {
     if (shares) found(erasure, ERASED_SHARING);
     if (shares || (erasure->pass == 1 && offset >= 0)) // who has opted out has a record, too
         send_of_user(erasure, BELONGS_TO_ROUTERS, &TOPIC_SHARING, erasure->user, &tombstone, NULL);
+    if (erasure->pass == 1) end_links(erasure);
     if (has_handle) found(erasure, ERASED_HANDLE);
     if (external_id_is_number(erasure->user) && erasure->pass == 1) forget_external(erasure);
     if (has_handle || erasure->pass == 1) give_up_handle(erasure); // a wish may be under way that nobody sees yet

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "event/topics.h"
 #include "ingest/nearby/history.h"
+#include "ingest/nearby/links.h"
 #include "ingest/nearby/locations.h"
 #include "ingest/nearby/parts.h"
 #include "ingest/nearby/sharing.h"
@@ -66,6 +67,7 @@ static void add_endpoints(struct nearby_gateway *nearby, struct endpoints *endpo
     endpoints_add(endpoints, &LOCATIONS_ENDPOINTS, nearby->locations, ready, nearby);
     endpoints_add(endpoints, &SHARING_ENDPOINTS, nearby->sharing, ready, nearby);
     endpoints_add(endpoints, &HISTORY_ENDPOINTS, nearby->history, ready, nearby);
+    endpoints_add(endpoints, &LINKS_ENDPOINTS, nearby->links, ready, nearby);
 }
 
 static void nearby_stop(void *state) {
@@ -81,6 +83,7 @@ static void nearby_stop(void *state) {
 static void nearby_free(void *state) {
     struct nearby_gateway *nearby = state;
     if (!nearby) return;
+    link_gateway_free(nearby->links);
     history_free(nearby->history);
     sharing_writes_free(nearby->sharing);
     locations_free(nearby->locations);
@@ -97,6 +100,7 @@ static int nearby_start(const struct product_options *options, void **state, str
                                            "Friend commands that Kafka acknowledged.", NULL),
     });
     int code = start_peers(nearby, options, error);
+    if (!code) code = link_gateway_new(nearby, &nearby->links, error);
     if (code) {
         nearby_stop(nearby);
         nearby_free(nearby);

@@ -6,6 +6,7 @@
  *     near.c       GET /v1/nearby: the friends who are near the caller now, for callers without a socket
  *     audience.c   GET /v1/audience: who can see the caller now
  *     discover.c   GET /v1/discover: strangers nearby. Both sides must share publicly: the caller, and each user of the list
+ *     links.c      links by which whoever has one sees the caller's place, without an account
  *     mutes.c      friends whom the caller does not want to see nearby. One user's wish about the own list, so that no owner decides
  *                  about it: the gateway writes the record
  *     profiles.c   what others see of a user: read from the local copy, written to their topic
@@ -37,6 +38,7 @@ struct nearby_gateway {
     struct locations *locations;
     struct sharing_writes *sharing;
     struct history *history;
+    struct link_gateway *links;
 };
 
 /* Appends the answer's body, which is made of the router's page. False: the router is of another version and means something else, which is

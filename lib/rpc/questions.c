@@ -149,6 +149,13 @@ const struct rpc_question ASK_AUDIENCE = {
 const struct rpc_question ASK_DISCOVER = {
     "a page of strangers nearby", "discover", {RPC_USER}, {CURSOR, LIMIT(RPC_PAGE_MAX, 20)}};
 
+const struct rpc_question ASK_LINKS = {"a user's links, and what a wish about one led to",
+                                       "links",
+                                       {RPC_USER},
+                                       {NUMBER(LINK, 0, ANY, 0), OFFSET, WAIT(2000), BEHIND, LIMIT(RPC_PAGE_MAX, 100)}};
+const struct rpc_question ASK_LINK = {
+    .what = "the place that a link shows", .start = "link", .parts = {RPC_USER, RPC_LINK}};
+
 /* ---- of history sinks, and of moderation ---- */
 
 const struct rpc_question ASK_HISTORY = {
@@ -187,7 +194,8 @@ const struct rpc_answerer RPC_ANSWERERS[] = {
          &ASK_MODERATED, &ASK_POST_EDITS, &ASK_WISH, &ASK_UNNAMED, &ASK_SIGNED_IN, &ASK_EXTERNALS, &ASK_DEVICES)},
     {"comments processes", ALL(&ASK_COMMENTS, &ASK_REPLIES, &ASK_COMMENT, &ASK_LIKES, &ASK_LIKERS, &ASK_SUBJECT,
                                &ASK_OUTCOME, &ASK_COUNTS, &ASK_OF_USER, &ASK_EDITS)},
-    {"routers", ALL(&ASK_FRIENDS, &ASK_FRIENDSHIP, &ASK_REQUESTS, &ASK_NEARBY, &ASK_AUDIENCE, &ASK_DISCOVER)},
+    {"routers", ALL(&ASK_FRIENDS, &ASK_FRIENDSHIP, &ASK_REQUESTS, &ASK_NEARBY, &ASK_AUDIENCE, &ASK_DISCOVER, &ASK_LINKS,
+                    &ASK_LINK)},
     {"history sinks", ALL(&ASK_HISTORY, &ASK_WIPED)},
     {"moderation", ALL(&ASK_SEARCH, &ASK_SEARCH_POSTS, &ASK_REPORTED)},
     {NULL, NULL},

@@ -17,7 +17,7 @@
         X(IDS, "ids"), X(AUTHORS, "authors"), X(SUBJECTS, "subjects"), X(HIDDEN, "hidden"), X(SORT, "sort"),           \
         X(FIRST, "replies"), X(AROUND, "around"), X(LIKES, "likes"), X(REPORTS, "reports"), X(WORDS, "text"),          \
         X(TYPE, "type"), X(REPORTED, "reported"), X(VERSION, "version"), X(EDITS, "edits"), X(READERS, "readers"),     \
-        X(EXTERNAL, "external"), X(SESSION, "session")
+        X(EXTERNAL, "external"), X(SESSION, "session"), X(LINK, "link")
 #define RPC_ENUMERATOR(name, text) RPC_##name
 enum rpc_arg { RPC_END /* of a list */, RPC_ARG_LIST(RPC_ENUMERATOR), RPC_ARGS };
 extern const char *const RPC_NAMES[RPC_ARGS];
@@ -49,8 +49,8 @@ extern const struct rpc_question ASK_FEED, ASK_OLDER, ASK_POSTS, ASK_WRITTEN, AS
     ASK_DEVICES; /* of feeds */
 extern const struct rpc_question ASK_COMMENTS, ASK_REPLIES, ASK_COMMENT, ASK_LIKES, ASK_LIKERS, ASK_SUBJECT,
     ASK_OUTCOME, ASK_COUNTS, ASK_OF_USER, ASK_EDITS; /* of comments processes */
-extern const struct rpc_question ASK_FRIENDS, ASK_FRIENDSHIP, ASK_REQUESTS, ASK_NEARBY, ASK_AUDIENCE,
-    ASK_DISCOVER; /* of routers */
+extern const struct rpc_question ASK_FRIENDS, ASK_FRIENDSHIP, ASK_REQUESTS, ASK_NEARBY, ASK_AUDIENCE, ASK_DISCOVER,
+    ASK_LINKS, ASK_LINK; /* of routers */
 extern const struct rpc_question ASK_HISTORY, ASK_WIPED, ASK_SEARCH, ASK_SEARCH_POSTS,
     ASK_REPORTED; /* of sinks, and of moderation */
 

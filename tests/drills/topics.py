@@ -10,7 +10,7 @@ from harness.waiting import eventually
 from .drill import drill
 from .groups import delete_group, stop
 
-OWNERS = {'router': ('friend-commands', 'command-offsets'),
+OWNERS = {'router': ('friend-commands', 'link-commands', 'command-offsets'),
           'feed': ('follow-commands', 'follower-commands', 'post-commands', 'name-commands', 'directory-commands', 'feed-offsets'),
           'comments': ('comment-commands', 'comment-offsets')}
 STATE = 'friendships', 'posts', 'comments'  # one of each product

@@ -447,7 +447,7 @@ def test_status_tells_members_partitions_and_lag(shared_cluster, ada):
     found, groups = eventually(caught_up, 30, what='no lag')
     topics = {topic['topic']: topic for topic in found['topics']}
     assert set(topics) == {shared_cluster.topics.name(name) for name in (
-        'locations', 'friend-commands', 'friendships', 'profiles', 'sharing', 'deliveries', 'command-offsets',
+        'locations', 'friend-commands', 'friendships', 'profiles', 'sharing', 'link-commands', 'links', 'deliveries', 'command-offsets',
         'follow-commands', 'follower-commands', 'follows', 'follow-refusals', 'visibility', 'post-commands', 'posts', 'post-texts', 'feed-offsets', 'timelines',
         'timeline-requests', 'hot-posts', 'feed-watches', 'name-commands', 'names', 'notices',
         'notice-commands', 'notice-settings', 'approaches', 'directory-commands', 'directory', 'comment-commands', 'comments',
@@ -474,7 +474,7 @@ def test_status_tells_members_partitions_and_lag(shared_cluster, ada):
     text = shared_cluster.starling('status', '--partitions', check=False).stdout
     assert re.search(r'\ngateways: 1 of 1 ready\nedges: 1 of 1 ready, \d sessions?\n', text), text
     assert f'routers: group {shared_cluster.group("router")}, Stable, 1 member\n' in text
-    assert 'locations 0-3; friend-commands 0-3' in text
+    assert 'locations 0-3; friend-commands 0-3; link-commands 0-3' in text
     assert re.search(r'partition 3 +lag 0 +end \d+ +starling-router@', text)
 
 

@@ -9,7 +9,7 @@ import pytest
 from harness.broker import REPOSITORY
 from harness.doors import DOORS, Door, Refused
 from harness.driven import Driven
-from harness.geo import HOME, at
+from harness.geo import HOME, at, distance_m
 from harness.ports import free_port
 from harness.waiting import eventually, now_ms
 
@@ -80,6 +80,29 @@ def test_places_are_shared_reported_found_and_kept(people):
         assert (error.kind, 'lat is ' in error.message) == ('InvalidPosition', True)
     told = a('report', [here, {**here, 'time': ends}])
     assert (told['accepted'], [one['time'] for one in told['refused']]) == (1, [ends])
+
+
+def test_a_link_shows_the_place_to_whoever_has_it(people):
+    (_, a), (_, b), _ = people
+    ends = now_ms() + 3_600_000
+    assert (refused(a, 'createLink', until=ends).code, refused(a, 'createLink', until=1).code) == ('not_sharing', 'bad_until')
+    a('setProfile', name='Ada'), a('setSharing', 'friends')
+    a('report', [{'lat': HOME[0], 'lng': HOME[1]}])
+    exact, rounded = a('createLink', until=ends), a('createLink', until=ends, rounded=True)
+    assert [(link['id'], link['until'], link['rounded']) for link in a.all('getLinks', limit=1)] == [(exact['id'], ends, False), (rounded['id'], ends, True)]
+    eventually(lambda: b('getLinkPlace', exact['url'])['name'] == 'Ada' and b('getLinkPlace', exact['url'])['time'], what='her place')
+    place, about = (b('getLinkPlace', link) for link in (exact['url'], rounded['url'].split('#')[1]))
+    assert (round(place['lat'], 6), round(place['lng'], 6), place['until']) == (*(round(degrees, 6) for degrees in HOME), ends)
+    assert 0 < distance_m(*HOME, about['lat'], about['lng']) < 1000
+    error = refused(b, 'endLink', exact['id'])
+    assert (error.kind, error.code) == ('NotFound', 'no_link')
+    a('endLink', exact['id'])
+    error = refused(b, 'getLinkPlace', exact['url'])
+    assert (error.kind, error.status, error.code) == ('BadRequest', 410, 'link_over')
+    assert [link['id'] for link in a('getLinks')['items']] == [rounded['id']]
+    a('setSharing', 'off')
+    eventually(lambda: refused(b, 'getLinkPlace', rounded['url']).code == 'link_over')
+    assert refused(b, 'getLinkPlace', 'x' * 60).code == 'no_link'
 
 
 def test_friends_are_muted_and_see_only_about_where_one_is(people):

@@ -12,7 +12,7 @@ from harness.feed import Feed
 from harness.geo import HOME, at
 from harness.secured import acls_in_line, make_authority
 from harness.thread_watcher import ThreadWatcher
-from harness.waiting import eventually
+from harness.waiting import eventually, now_ms
 from harness.watcher import Watcher
 
 RARE = {  # what the others cannot bring about in a minute
@@ -75,7 +75,9 @@ def test_friends_near_see_each_other_and_have_a_past(secured, users):
             return phone.expect(('strangers', 'error'))['type'] == 'strangers'
 
         eventually(asked, what='the router answers the edge')
+        secured.http(ada).ok('POST', '/v1/links', json={'until': now_ms() + 60_000})
         secured.share(ada, mode='off')
+    eventually(lambda: secured.http(ada).ok('GET', '/v1/links')['items'] == [], what='the router ends her link')
     secured.http(ben).ok('PUT', f'/v1/blocks/{ada}')
     eventually(lambda: 400 <= secured.http(ada).put(f'/v1/follows/{ben}').status_code < 500, what='she may not follow him')
 

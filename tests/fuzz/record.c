@@ -45,6 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     CHECK(directory_entry);
     CHECK(device);
     CHECK(device_end);
+    CHECK(link_command);
+    CHECK(user_links);
     CHECK(post_command);
     CHECK(post);
     CHECK(post_text);

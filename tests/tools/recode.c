@@ -334,6 +334,31 @@ static void show_device_end(struct buffer *out, const struct device_end *record)
     put_long(out, "session", record->session);
 }
 
+static void show_link_command(struct buffer *out, const struct link_command *record) {
+    static const char *const kinds[] = {"MAKE", "END", "END_ALL"};
+    put_symbol(out, "kind", kinds, record->kind);
+    put_long(out, "user", record->user);
+    put_long(out, "id", record->id);
+    put_long(out, "until", record->until);
+    put_bool(out, "rounded", record->rounded);
+    put_long(out, "opted", record->opted);
+}
+
+static void show_user_links(struct buffer *out, const struct user_links *record) {
+    buffer_string(out, "\"links\": [");
+    for (size_t i = 0; i < record->links.count; i++) {
+        const struct share_link *link = &record->links.items[i];
+        buffer_string(out, i ? ", {" : "{");
+        put_long(out, "id", link->id);
+        put_long(out, "until", link->until);
+        put_bool(out, "rounded", link->rounded);
+        put_long(out, "made", link->made);
+        put_long(out, "opted", link->opted);
+        close_object(out);
+    }
+    buffer_string(out, "], ");
+}
+
 static void show_friend_approach(struct buffer *out, const struct friend_approach *record) {
     put_long(out, "friend", record->friend);
     put_long(out, "distance_dm", record->distance_dm);
@@ -525,6 +550,8 @@ static int recode(struct codec *codec, const struct buffer *value, struct buffer
     case DIRECTORY_ENTRY_SCHEMA_ID: RECODE(directory_entry);
     case DEVICE_SCHEMA_ID: RECODE(device);
     case DEVICE_END_SCHEMA_ID: RECODE(device_end);
+    case LINK_COMMAND_SCHEMA_ID: RECODE(link_command);
+    case USER_LINKS_SCHEMA_ID: RECODE(user_links);
     case COMMENT_COMMAND_SCHEMA_ID: RECODE(comment_command);
     case COMMENT_SUBJECT_SCHEMA_ID: RECODE(comment_subject);
     case COMMENT_SCHEMA_ID: RECODE(comment);

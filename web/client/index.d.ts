@@ -339,6 +339,25 @@ export interface Sharing {
     readonly until: number | null;
 }
 
+/** A link by which whoever has it sees where I am, without an account. */
+export interface Link {
+    readonly id: string;
+    /** When it ends, ms since the epoch. */
+    readonly until: number;
+    /** It shows the centre of the cell that I am in, of about a kilometre. */
+    readonly rounded: boolean;
+    readonly made: number;
+}
+
+/** What a link shows. lat, lng and time are null while nothing is known of where its user is. */
+export interface LinkPlace {
+    readonly name: string;
+    readonly lat: number | null;
+    readonly lng: number | null;
+    readonly time: number | null;
+    readonly until: number;
+}
+
 /** Where I am, or was. */
 export interface Report extends LatLng {
     /** When the position was taken, ms since the epoch; default: now. */
@@ -382,7 +401,7 @@ export interface Place extends LatLng {
 /** Who sees somebody's posts, but for whom a block keeps away. */
 export type Visibility = 'everybody' | 'followers';
 
-export type ExportKind = 'account' | 'friends' | 'following' | 'followers' | 'requesting' | 'requested' | 'muted' | 'posts' | 'devices' | 'notices' | 'comments' | 'edits' | 'likes' | 'reports' | 'history';
+export type ExportKind = 'account' | 'friends' | 'links' | 'following' | 'followers' | 'requesting' | 'requested' | 'muted' | 'posts' | 'devices' | 'notices' | 'comments' | 'edits' | 'likes' | 'reports' | 'history';
 
 /** Something that is kept of me: its kind, and the members that openapi.yaml names, as they are there. `user` is text. */
 export interface Exported {
@@ -694,6 +713,16 @@ export class StarlingApi {
     getNearby(query?: ListQuery & { since?: number }): Promise<NearbyPage>;
     /** A page of the friends who can see me now, near or not. */
     getAudience(query?: ListQuery): Promise<Audience>;
+    /**
+     * A link that shows where I am until then, within 31 days; it ends with endLink, and when I stop sharing. The url is told this once, and
+     * relative to the API's. Each call makes another one. Conflict `not_sharing`, `links_limit`.
+     */
+    createLink(link: { until: number; rounded?: boolean }): Promise<{ id: string; url: string }>;
+    /** A page of those that have not ended. */
+    getLinks(query?: ListQuery): Promise<Page<Link>>;
+    endLink(id: string): Promise<void>;
+    /** What a link shows; no token is asked for. link: its url, or what stands behind the #. ApiError `link_over`: it has ended. */
+    getLinkPlace(link: string): Promise<LinkPlace>;
     /**
      * Where I am, or was: for phones in the background. Up to 1000 at once, in any order; the same one again changes nothing.
      * Resolves to how many were taken, and which ones of several the server refused: those are never taken. BadRequest: all of them were.

@@ -21,6 +21,7 @@ import {
 } from './format.js';
 import { Friends } from './friends.js';
 import { Gate } from './gate.js';
+import { Links } from './links.js';
 import { FriendRows } from './list.js';
 import { MapLater } from './map-later.js';
 import { Me } from './me.js';
@@ -89,6 +90,7 @@ const feed = new FeedView({ askForToken: () => gate.open(), told: (news) => tabs
 new Belongings({ api: () => api, erased: () => signOut(true) });
 new NoticePreferences(() => api);
 new Devices(() => api, () => client?.welcome?.session);
+const links = new Links({ api: () => api, now: () => client?.serverNow() ?? Date.now() });
 const gate = new Gate({
     demo: config.demo,
     provider: config.oidc?.issuer ?? null,
@@ -256,6 +258,7 @@ function signOut(erased = false) {
     friends.signOut();
     card.close();
     strangers.signOut();
+    links.forget();
     trail.signOut();
     api = null;
     me?.forget();

@@ -157,11 +157,12 @@ export function parseUser(text) {
 
 /**
  * When sharing ends that is turned on now, ms; null: it has no end.
- * @param {string} choice 'hour', 'tonight' (the next midnight here), or '' for no end
+ * @param {string} choice 'hour', 'hours' (eight), 'tonight' (the next midnight here), or '' for no end
  * @param {number} now ms
  */
 export function sharingEnd(choice, now) {
     if (choice === 'hour') return now + 3_600_000;
+    if (choice === 'hours') return now + 8 * 3_600_000;
     if (choice !== 'tonight') return null;
     return new Date(now).setHours(24, 0, 0, 0);
 }

@@ -50,6 +50,8 @@ export class FakeServer {
     map = null; // GeoJSON
     tiles = ''; // the address of another server's, with {z}, {x} and {y}
     attribution = '';
+    links = []; // as GET /v1/links lists them, each with its secret
+    link = null; // what GET /v1/links/{secret}/place answers to whoever has no account: [status, body]
     push = ''; // the address of a receiver that tells people while the page is closed
     #lastSession = 3709219523476521057n;
     #sockets = new Set();
@@ -249,6 +251,10 @@ export class FakeServer {
             const chunks = [];
             for await (const chunk of request) chunks.push(chunk);
             const body = chunks.length > 0 ? JSON.parse(Buffer.concat(chunks)) : null;
+            if (/^\/v1\/links\/[^/]+\/place$/.test(pathname)) {
+                if (request.headers.authorization) return json(400, { detail: 'a token goes along' });
+                return json(...(this.link ?? [404, { code: 'no_link', detail: 'there is no such link' }]));
+            }
             if (this.refuse) return json(401, { title: 'Unauthorized', detail: 'The token is not valid.' });
             if (pathname === '/v1/profile') {
                 if (body) this.profile = body;
@@ -261,6 +267,18 @@ export class FakeServer {
                     this.flush();
                 }
                 return json(200, { mode: this.mode, until: this.until });
+            }
+            if (pathname === '/v1/links' && request.method === 'POST') {
+                if (this.mode === 'off') return json(409, { code: 'not_sharing', detail: 'a link shows a place only while its user shares it' });
+                const id = String(this.links.length + 7);
+                this.links.push({ id, until: body.until, rounded: body.rounded, made: Date.now() });
+                return json(201, { id, url: `/link.html#secret-${id}` });
+            }
+            if (pathname === '/v1/links') return json(200, { items: this.links, next: null });
+            const [, ended] = /^\/v1\/links\/(\d+)$/.exec(pathname) ?? [];
+            if (ended) {
+                this.links = this.links.filter(({ id }) => id !== ended);
+                return json(204);
             }
             if (pathname === '/v1/friends') return json(200, { items: [...this.friendships].map(([user, one]) => ({ user, avatar_url: '', ...one })).sort((a, b) => a.user - b.user), next: null });
             if (pathname === '/v1/nearby/mutes') {

@@ -13,7 +13,7 @@ const PUBLIC = fileURLToPath(new URL('../public/', import.meta.url));
 const OTHERS = /^(lang|moderation)\//; // the texts themselves, a page of its own
 const read = (file) => readFileSync(PUBLIC + file, 'utf8');
 const modules = readdirSync(PUBLIC, { recursive: true }).filter((file) => file.endsWith('.js') && !OTHERS.test(file));
-const html = ['index.html', 'signin.html', '404.html'].map(read).join('');
+const html = ['index.html', 'signin.html', 'link.html', '404.html'].map(read).join('');
 
 const formsOf = (text) => (typeof text === 'string' ? [text] : Object.values(text));
 const valuesOf = (text) => [...new Set(formsOf(text).flatMap((form) => form.match(/\{\w+\}/g) ?? []))].sort();

@@ -14,8 +14,9 @@ from .comments import (Comment, CommentAround, CommentPage, OwnComment, comments
                        read_own_comment)
 from .errors import BadRequest
 from .geo import round_position
-from .people import (Audience, Device, ExportPage, FriendOutcome, Friendship, NearbyPage, Place, Report, Reported, Sharing, WholeProfile, read_audience,
-                     read_device, read_export, read_friendship, read_nearby, read_outcome, read_place, read_profile, read_sharing)
+from .people import (Audience, Device, ExportPage, FriendOutcome, Friendship, Link, LinkPlace, NearbyPage, NewLink, Place, Report, Reported, Sharing,
+                     WholeProfile, read_audience, read_device, read_export, read_friendship, read_link, read_link_place, read_nearby, read_outcome,
+                     read_place, read_profile, read_sharing)
 from .posts import (Edit, FeedPage, ListedUser, NoticePage, NoticePreference, Page, People, Post, Strangers, User, read_edit,
                     read_listed_user, read_notice_preferences, read_notices, read_post, read_posts, read_strangers, read_user)
 from .requests import Requests, each, path, whole
@@ -217,6 +218,23 @@ class StarlingApi:
     async def get_audience(self, *, after: int | None = None, limit: int | None = None) -> Audience:
         """A page of the friends who can see me now, near or not."""
         return await self._http.page('/v1/audience', {'after': after, 'limit': limit}, read_audience)
+
+    async def create_link(self, until: int, *, rounded: bool = False) -> NewLink:
+        """A link that shows where I am until then (ms since the epoch), within 31 days; it ends with end_link, and when I stop sharing. Each
+        call makes another one. Conflict not_sharing, links_limit."""
+        answer = (await self._http.patiently(lambda: self._http.exchange('POST', '/v1/links', {'until': until, 'rounded': rounded}))).body
+        return NewLink(str(answer['id']), str(answer['url']))
+
+    async def get_links(self, *, after: int | None = None, limit: int | None = None) -> Page[Link]:
+        """A page of those that have not ended."""
+        return await self._http.page('/v1/links', {'after': after, 'limit': limit}, each(read_link))
+
+    async def end_link(self, link: str) -> None:
+        await self._http.decided('DELETE', path('links', link))
+
+    async def get_link_place(self, link: str) -> LinkPlace:
+        """What a link shows; no token is asked for. link: its url, or what stands behind the #. ApiError link_over: it has ended."""
+        return read_link_place(await self._http.ask_anonymously(path('links', link.rpartition('#')[2], 'place')))
 
     async def report(self, reports: Report | Iterable[Report]) -> Reported:
         """Where I am, or was: for programs without a connection. Up to 1000 at once, in any order. The same one

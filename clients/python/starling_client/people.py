@@ -53,6 +53,34 @@ class Sharing:
 
 
 @dataclass(frozen=True)
+class NewLink:
+    id: str
+    url: str
+    """Told this once; relative to the API's."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link by which whoever has it sees where I am, without an account."""
+    id: str
+    until: int
+    """When it ends, ms since the epoch."""
+    rounded: bool
+    """It shows the centre of the cell that I am in, of about a kilometre."""
+    made: int
+
+
+@dataclass(frozen=True)
+class LinkPlace:
+    """What a link shows. lat, lng and time are None while nothing is known of where its user is."""
+    name: str
+    lat: float | None
+    lng: float | None
+    time: int | None
+    until: int
+
+
+@dataclass(frozen=True)
 class Report:
     """Where I am, or was. Checked when it is sent."""
     lat: float
@@ -123,7 +151,7 @@ class Place:
 class Exported:
     """Something that is kept of me."""
     kind: str
-    """account, friends, following, followers, requesting, requested, muted, posts, devices, notices, comments, edits, likes, reports or history."""
+    """account, friends, links, following, followers, requesting, requested, muted, posts, devices, notices, comments, edits, likes, reports or history."""
     item: dict[str, Any]
     """The members that openapi.yaml names, as they are there."""
 
@@ -168,6 +196,14 @@ def read_outcome(answer: dict[str, Any]) -> FriendOutcome:
 
 def read_sharing(answer: dict[str, Any]) -> Sharing:
     return Sharing(str(answer['mode']), answer.get('until'))
+
+
+def read_link(item: dict[str, Any]) -> Link:
+    return Link(str(item['id']), item['until'], item.get('rounded') is True, item['made'])
+
+
+def read_link_place(answer: dict[str, Any]) -> LinkPlace:
+    return LinkPlace(str(answer.get('name') or ''), answer.get('lat'), answer.get('lng'), answer.get('time'), answer['until'])
 
 
 def read_nearby(answer: dict[str, Any]) -> NearbyPage:

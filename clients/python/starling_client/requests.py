@@ -46,11 +46,12 @@ class Requests:
     def renew(self, token: Token) -> None:
         self._tokens = TokenSource(token)
 
-    async def exchange(self, method: str, path: str, body: dict[str, Any] | None = None, etag: str | None = None) -> Answer:
-        """One request, once. etag: answered 304 if it is still that."""
+    async def exchange(self, method: str, path: str, body: dict[str, Any] | None = None, etag: str | None = None,
+                       anonymous: bool = False) -> Answer:
+        """One request, once. etag: answered 304 if it is still that. anonymous: no token goes along."""
         if method != 'GET':  # GET's has been made by _path
             _check(path)
-        more = {'Authorization': f'Bearer {await self._tokens.get()}'}
+        more = {} if anonymous else {'Authorization': f'Bearer {await self._tokens.get()}'}
         if body is not None:
             more['Content-Type'] = 'application/json'
         if etag is not None:
@@ -83,6 +84,10 @@ class Requests:
             return response.status, response.headers, response.read()
         finally:
             connection.close()
+
+    async def ask_anonymously(self, path: str) -> dict[str, Any]:
+        """A question to which no account is needed, asked once: the JSON of the answer."""
+        return (await self.exchange('GET', _path(path, {}), anonymous=True)).body
 
     async def ask(self, path: str, query: dict[str, Any] | None = None) -> dict[str, Any]:
         """A question, asked once: the JSON of the answer."""

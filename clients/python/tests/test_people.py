@@ -2,8 +2,8 @@
 import pytest
 from test_api import comment, with_api
 
-from starling_client import (ApiError, BadRequest, Conflict, Exported, FriendOutcome, Friendship, NearbyFriend, Page, Place, Report, Sharing,
-                             Undecided, Watcher, WholeProfile)
+from starling_client import (ApiError, BadRequest, Conflict, Exported, FriendOutcome, Friendship, Link, LinkPlace, NearbyFriend, NewLink, Page, Place,
+                             Report, Sharing, Undecided, Watcher, WholeProfile)
 
 BIG = 2**63 - 1
 
@@ -35,6 +35,20 @@ async def test_a_friendship_is_asked_for_ended_and_prevented(server, api):
     assert await api.add_friend(8) == FriendOutcome(8, 'friends', 5)
     assert [(await call(8)).state for call in (api.remove_friend, api.block, api.unblock)] == ['none', 'blocked', 'none']
     assert requests(server) == ['PUT /v1/friends/8'] * 3 + ['DELETE /v1/friends/8', 'PUT /v1/blocks/8', 'DELETE /v1/blocks/8']
+
+
+@with_api
+async def test_a_link_is_made_once_listed_read_without_a_token_and_ended(server, api):
+    server.answers = [(202, {'id': '5', 'url': '/link.html#abc'}), (200, {'items': [{'id': '5', 'until': 9, 'rounded': True, 'made': 2}]}),
+                      (200, {'name': 'Ada', 'lat': 1.5, 'lng': 2, 'time': 3, 'until': 9}), (410, {'code': 'link_over'}), (204, {})]
+    assert await api.create_link(9) == NewLink('5', '/link.html#abc')
+    assert (await api.get_links()).items == [Link('5', 9, True, 2)]
+    assert await api.get_link_place('https://x.example/link.html#abc') == LinkPlace('Ada', 1.5, 2, 3, 9)
+    with pytest.raises(ApiError, match='410') as over:
+        await api.get_link_place('abc')
+    assert over.value.code == 'link_over'
+    await api.end_link('5')
+    assert requests(server) == ['POST /v1/links', 'GET /v1/links', 'GET /v1/links/abc/place', 'GET /v1/links/abc/place', 'DELETE /v1/links/5']
 
 
 @with_api

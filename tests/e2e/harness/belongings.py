@@ -4,9 +4,9 @@ import json
 from .commenting import Commenting
 from .feed import Feed
 from .geo import HOME, at
-from .waiting import eventually
+from .waiting import eventually, now_ms
 
-KINDS = 'account', 'friends', 'following', 'followers', 'requesting', 'requested', 'muted', 'posts', 'devices', 'notices', 'comments', 'edits', \
+KINDS = 'account', 'friends', 'links', 'following', 'followers', 'requesting', 'requested', 'muted', 'posts', 'devices', 'notices', 'comments', 'edits', \
     'likes', 'reports', 'history'
 TOLD = {kind: {'live': True, 'push': True} for kind in ('follow', 'mention', 'reply', 'request', 'accepted', 'like', 'approach')}
 
@@ -27,6 +27,7 @@ class Belongings:
         http.ok('PUT', '/v1/profile', json=self.PROFILE)
         cluster.acquaint(self.user, self.friend)
         http.ok('PUT', f'/v1/blocks/{self.stranger}')
+        self.link = http.ok('POST', '/v1/links', json={'until': now_ms() + 3_600_000, 'rounded': True})
         http.ok('PUT', f'/v1/nearby/mutes/{self.friend}')
         eventually(lambda: http.put('/v1/handle', json={'handle': self.handle}).status_code == 200, what='the handle is granted')
         self.feed.follow(self.user, self.idol)
@@ -86,6 +87,7 @@ class Belongings:
                                      'until': None, 'nearby_muted': [self.friend], 'handle': self.handle, 'visibility': 'followers',
                                      'notices': {'read': self.read, 'preferences': {**TOLD, 'like': {'live': True, 'push': False}}}}]
         assert [(f['user'], f['state']) for f in found['friends']] == [(self.friend, 'friends'), (self.stranger, 'blocked')]
+        assert [(link['id'], link['rounded']) for link in found['links']] == [(self.link['id'], True)]
         assert found['following'] == [{'user': self.idol}] and found['followers'] == [{'user': self.fan}]
         assert found['requesting'] == found['requested'] == [{'user': self.friend}]
         assert found['muted'] == [{'user': self.stranger}]

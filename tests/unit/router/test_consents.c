@@ -50,6 +50,33 @@ static enum consents_fate look(void *context, int32_t partition, const struct co
     return looks->fate;
 }
 
+TEST(an_opt_out_that_is_followed_by_a_consent_is_remembered) {
+    struct consents *consents = consents_new(1, KEEP);
+    size_t budget = 9;
+    consents_attach(consents, 0);
+    assert_int_equal(consents_off(consents, 0, 7), -1);
+    assert_int_equal(consents_returned(consents, 0, 7), -1);
+    record(consents, 0, 7, SHARING_FRIENDS, 4);
+    assert_int_equal(consents_off(consents, 0, 7), -1);
+    record(consents, 0, 7, SHARING_OFF, 9);
+    assert_int_equal(consents_off(consents, 0, 7), 9);
+    consents_note_return(consents, 0, 7, 9);
+    record(consents, 0, 7, SHARING_FRIENDS, 10);
+    assert_int_equal(consents_off(consents, 0, 7), -1);
+    assert_int_equal(consents_returned(consents, 0, 7), 9);
+    // An end by itself is none, before it is read or after.
+    share_until(consents, 8, 50, 11, 60);
+    share_until(consents, 9, 50, 12, 40);
+    assert_int_equal(consents_mode(consents, 0, 8, 60), SHARING_OFF);
+    consents_end_due(consents, 60, &budget, &(struct looks){.fate = CONSENTS_DONE}, look);
+    assert_int_equal(consents_mode(consents, 0, 9, 60), SHARING_OFF);
+    assert_int_equal(consents_off(consents, 0, 8), -1);
+    assert_int_equal(consents_off(consents, 0, 9), -1);
+    consents_attach(consents, 0);
+    assert_int_equal(consents_returned(consents, 0, 7), -1);
+    consents_free(consents);
+}
+
 static struct looks end_due(struct consents *consents, int64_t now, size_t budget, enum consents_fate fate) {
     struct looks looks = {.fate = fate};
     consents_end_due(consents, now, &budget, &looks, look);

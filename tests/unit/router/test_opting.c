@@ -21,6 +21,8 @@ struct world {
     struct epochs *epochs;
     int64_t now;
     uint64_t told, lost; /* the last epochs of opt-outs */
+    int64_t linked;      /* the user who has links */
+    bool unknown;        /* who that is */
 };
 
 static void on_leave(void *context, uint64_t ticket, bool stored) {
@@ -29,6 +31,12 @@ static void on_leave(void *context, uint64_t ticket, bool stored) {
 }
 
 static bool owns(void *context, int32_t partition) { return true; }
+
+static enum opting_links links_of(void *context, int32_t partition, int64_t user) {
+    const struct world *w = context;
+    if (w->unknown) return OPTING_LINKS_UNKNOWN;
+    return w->linked == user ? OPTING_LINKS : OPTING_NO_LINKS;
+}
 
 static void end(void *it) {
     struct world *w = it;
@@ -48,11 +56,13 @@ static struct world *world_new(void) {
         .clock = report_clock_new(true, 1, 0, INT64_MAX / 2),
         .epochs = kit_epochs(),
         .now = 1000000,
+        .linked = -1,
     };
     w->kafka = (struct kafka_settings){.log = w->log};
     uv_loop_init(&w->loop);
     fake_kafka_start();
     fake_topic(&TOPIC_LOCATIONS, 1);
+    fake_topic(&TOPIC_LINK_COMMANDS, 1);
     router_metrics_init(&w->metrics, w->registry);
     const struct record_collector_options collector = {.loop = &w->loop,
                                                        .kafka = &w->kafka,
@@ -68,7 +78,9 @@ static struct world *world_new(void) {
                                                     .clock = w->clock,
                                                     .collector = w->collector,
                                                     .epochs = w->epochs,
-                                                    .owns = owns});
+                                                    .context = w,
+                                                    .owns = owns,
+                                                    .links = links_of});
     assert_int_equal(SHARING_KIND.open(w->opting, 0, 0, 0, &failure), 0);
     kit_after(end, w);
     return w;
@@ -203,4 +215,83 @@ TEST(opt_outs_are_effects, struct world *w) {
     assert_int_equal(tell(w, 10, NULL, 8, &reason), 0);
     assert_int_equal(leaves(w), 3);
     FAKE_UNTIL(&w->loop, w->lost == 3);
+}
+
+/* The offset that the last command names; -2: there is none. */
+static int64_t links_end(struct world *w, int64_t user) {
+    struct codec *codec = kit_codec();
+    struct link_command command;
+    for (int i = 0; i < 3; i++) fake_turn(&w->loop);
+    size_t count = fake_count(&TOPIC_LINK_COMMANDS, 0);
+    if (!count) return -2;
+    struct fake_record record = fake_record_at(&TOPIC_LINK_COMMANDS, 0, count - 1);
+    assert_int_equal(event_decode_link_command(codec, record.value, record.value_size, &command, NULL), 0);
+    assert_int_equal(command.kind, LINK_COMMAND_END_ALL);
+    assert_int_equal(command.user, user);
+    return command.opted;
+}
+
+TEST(an_opt_out_ends_the_links_of_who_has_some, struct world *w) {
+    const char *reason;
+    advance(w, w->now);
+    w->linked = 6;
+    assert_int_equal(tell(w, 5, NULL, 8, &reason), 0);
+    assert_int_equal(links_end(w, 5), -2);
+    assert_int_equal(tell(w, 6, &(struct sharing){.mode = SHARING_PUBLIC}, 8, &reason), 0);
+    assert_int_equal(links_end(w, 6), -2);
+    assert_int_equal(tell(w, 6, &(struct sharing){.mode = SHARING_OFF}, 8, &reason), 0);
+    assert_int_equal(links_end(w, 6), 6);
+    w->unknown = true;
+    assert_int_equal(tell(w, 5, NULL, 8, &reason), 0);
+    assert_int_equal(links_end(w, 5), 5);
+}
+
+TEST(so_does_the_end_of_sharing, struct world *w) {
+    advance(w, w->now);
+    w->linked = 3;
+    for (int64_t user = 0; user < 5; user++) share_until(w, user, w->now + 1000);
+    opting_tenth(w->opting);
+    assert_int_equal(links_end(w, 3), -2);
+    advance(w, w->now + 1000);
+    opting_tenth(w->opting);
+    assert_int_equal(links_end(w, 3), 3);
+    w->linked = -1; // it is decided
+    w->unknown = true;
+    size_t sent = fake_count(&TOPIC_LINK_COMMANDS, 0);
+    for (int tenth = 0; tenth < 30; tenth++) opting_tenth(w->opting);
+    assert_int_equal(links_end(w, 3), 3);
+    assert_int_equal(fake_count(&TOPIC_LINK_COMMANDS, 0), sent);
+}
+
+static void take(struct world *w, int64_t user, int64_t offset, enum sharing_mode mode) {
+    struct sharing_record made;
+    const char *reason = NULL;
+    make_record(&made, user, &(struct sharing){.mode = mode});
+    made.record.offset = offset;
+    assert_int_equal(SHARING_KIND.take(w->opting, 0, &made.record, &reason, &failure), 0);
+    buffer_free(&made.value);
+}
+
+/* Whatever comes after it, and before the end is decided. */
+TEST(a_link_from_before_an_opt_out_is_over, struct world *w) {
+    advance(w, w->now);
+    w->linked = 7;
+    take(w, 7, 10, SHARING_FRIENDS);
+    assert_false(opting_ends_link(w->opting, 0, 7, 10));
+    take(w, 7, 11, SHARING_PUBLIC);
+    assert_false(opting_ends_link(w->opting, 0, 7, 10));
+    take(w, 7, 12, SHARING_OFF);
+    assert_true(opting_ends_link(w->opting, 0, 7, 10));
+    assert_true(opting_ends_link(w->opting, 0, 7, 12));
+    assert_false(opting_ends_link(w->opting, 0, 7, 13)); // by a consent that is read later
+    take(w, 7, 13, SHARING_FRIENDS);
+    assert_true(opting_ends_link(w->opting, 0, 7, 10));
+    assert_true(opting_ends_link(w->opting, 0, 7, 11));
+    assert_false(opting_ends_link(w->opting, 0, 7, 13));
+    w->unknown = true; // while the partition is being restored
+    take(w, 9, 20, SHARING_FRIENDS);
+    take(w, 9, 21, SHARING_OFF);
+    take(w, 9, 22, SHARING_FRIENDS);
+    assert_true(opting_ends_link(w->opting, 0, 9, 20));
+    assert_false(opting_ends_link(w->opting, 0, 9, 22));
 }

@@ -5,7 +5,8 @@ import { commentsPath, readComment, readCommentPage, readComments } from './comm
 import { BadRequest } from './errors.js';
 import { checkedPosition } from './geo.js';
 import {
-    readExported, readFriendship, readListedUser, readNearby, readNotices, readOutcome, readPlace, readSharing, readUser, readWholeProfile,
+    readExported, readFriendship, readLink, readLinkPlace, readListedUser, readNearby, readNotices, readOutcome, readPlace, readSharing, readUser,
+    readWholeProfile,
 } from './people.js';
 import { readEdit, readPost, readPosts } from './posts.js';
 import { Requests, each, path, whole } from './requests.js';
@@ -241,6 +242,27 @@ export class StarlingApi {
     getAudience(query) {
         const seen = each(({ user, near }) => ({ user: String(user), near: near === true }));
         return this.#http.page('/v1/audience', query, (answer) => ({ ...seen(answer), mode: answer.mode, visible: answer.visible === true }));
+    }
+
+    /** @param {{until: number, rounded?: boolean}} link */
+    async createLink({ until, rounded = false }) {
+        const { id, url } = (await this.#http.patiently(() => this.#http.exchange('POST', '/v1/links', { until, rounded }))).answer;
+        return { id: String(id), url: String(url) };
+    }
+
+    /** @param {ListQuery} [query] */
+    getLinks(query) {
+        return this.#http.page('/v1/links', query, each(readLink));
+    }
+
+    /** @param {string} id */
+    async endLink(id) {
+        await this.#http.decided('DELETE', path('links', id));
+    }
+
+    /** @param {string} link */
+    async getLinkPlace(link) {
+        return readLinkPlace(await this.#http.askAnonymously(path('links', link.slice(link.indexOf('#') + 1), 'place')));
     }
 
     /** @param {import('../index.js').Report | readonly import('../index.js').Report[]} reports */

@@ -27,6 +27,16 @@ export function readSharing({ mode, until }) {
     return { mode, until: until ?? null };
 }
 
+/** @param {any} item @returns {import('../index.js').Link} */
+export function readLink({ id, until, rounded, made }) {
+    return { id: String(id), until, rounded: rounded === true, made };
+}
+
+/** @param {any} answer @returns {import('../index.js').LinkPlace} */
+export function readLinkPlace({ name, lat, lng, time, until }) {
+    return { name: String(name ?? ''), lat: lat ?? null, lng: lng ?? null, time: time ?? null, until };
+}
+
 /** @param {any} item @returns {import('../index.js').Friendship} */
 export function readFriendship({ state, since, rounded, ...profile }) {
     return { ...readListedUser(profile), state, since: since || null, rounded: rounded === true };

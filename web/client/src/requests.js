@@ -47,11 +47,12 @@ export class Requests {
      * @param {string} path
      * @param {Record<string, unknown>} [body]
      * @param {string | null} [etag] answered 304 if it is still that
+     * @param {boolean} [anonymous] no token goes along
      * @returns {Promise<Answer>}
      */
-    async exchange(method, path, body, etag = null) {
+    async exchange(method, path, body, etag = null, anonymous = false) {
         if (method !== 'GET') checkPath(path); // GET's has been made by pathOf
-        const token = await this.#tokens.get();
+        const token = anonymous ? null : await this.#tokens.get();
         let response;
         let text;
         try {
@@ -59,7 +60,7 @@ export class Requests {
                 method,
                 cache: 'no-store',
                 headers: {
-                    authorization: `Bearer ${token}`,
+                    ...(token !== null && { authorization: `Bearer ${token}` }),
                     ...(body && { 'content-type': 'application/json' }),
                     ...(etag !== null && { 'if-none-match': etag }),
                 },
@@ -100,6 +101,11 @@ export class Requests {
             () => false,
         );
         return unreachable(this.#url, error, open ? 'origin' : null);
+    }
+
+    /** A question to which no account is needed, asked once: the JSON of the answer. @param {string} path */
+    async askAnonymously(path) {
+        return (await this.exchange('GET', pathOf(path), undefined, null, true)).answer;
     }
 
     /** A question, asked once: the JSON of the answer. @param {string} path @param {object} [query] */

@@ -44,6 +44,21 @@ test('a friendship is asked for, ended and prevented, each until it is decided',
     ]);
 });
 
+test('links: made once, listed, read without a token, ended', async () => {
+    http.answers = [
+        [202, { id: '5', url: '/link.html#abc' }], [200, { items: [{ id: '5', until: 9, rounded: true, made: 2 }], next: null }],
+        [200, { name: 'Ada', lat: 1.5, lng: 2, time: 3, until: 9 }], [200, { name: '', lat: null, lng: null, time: null, until: 9 }], [204, ''],
+    ];
+    assert.deepEqual(await api.createLink({ until: 9 }), { id: '5', url: '/link.html#abc' });
+    assert.deepEqual(await api.getLinks(), { items: [{ id: '5', until: 9, rounded: true, made: 2 }], next: null });
+    assert.deepEqual(await api.getLinkPlace('https://x.example/link.html#abc'), { name: 'Ada', lat: 1.5, lng: 2, time: 3, until: 9 });
+    assert.deepEqual(await api.getLinkPlace('abc'), { name: '', lat: null, lng: null, time: null, until: 9 });
+    await api.endLink('5');
+    await assert.rejects(api.getLinkPlace('../me'), TypeError);
+    assert.deepEqual(requests(), ['POST /v1/links', 'GET /v1/links', 'GET /v1/links/abc/place', 'GET /v1/links/abc/place', 'DELETE /v1/links/5']);
+    assert.deepEqual(asked.map(({ authorization }) => authorization !== undefined), [true, true, false, false, true]);
+});
+
 test('places: of friends, of mine, and who sees me', async () => {
     http.answers = [
         [200, { items: [{ user: 7, name: 'Ada', avatar_url: '', lat: 1.5, lng: 2, time: 9, distance_m: 12.5, rounded: true }], next: null, time: 8 }],

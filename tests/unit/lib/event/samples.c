@@ -427,6 +427,8 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case DIRECTORY_ENTRY_SCHEMA_ID: RECODE(directory_entry);
     case DEVICE_SCHEMA_ID: RECODE(device);
     case DEVICE_END_SCHEMA_ID: RECODE(device_end);
+    case LINK_COMMAND_SCHEMA_ID: RECODE(link_command);
+    case USER_LINKS_SCHEMA_ID: RECODE(user_links);
     // written, state, named_user, named_key, version, reason
     case COMMENT_COMMAND_V1_SCHEMA_ID: RECODE_OLDER(comment_command, "\0\0\0\0\0\0");
     case COMMENT_COMMAND_V2_SCHEMA_ID: RECODE_OLDER(comment_command, "\0\0");

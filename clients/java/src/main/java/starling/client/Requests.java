@@ -86,7 +86,15 @@ final class Requests {
 
     /** etag: answered 304 if it is still that; null: none. body: null: none. */
     Answer exchange(String method, HttpUrl url, Map<String, ?> body, String etag) throws ApiException {
-        Request.Builder request = new Request.Builder().url(url).header("Authorization", "Bearer " + token());
+        return exchange(new Request.Builder().url(url).header("Authorization", "Bearer " + token()), method, body, etag);
+    }
+
+    /** A question to which no account is needed. */
+    Answer anonymously(HttpUrl url) throws ApiException {
+        return exchange(new Request.Builder().url(url), "GET", null, null);
+    }
+
+    private Answer exchange(Request.Builder request, String method, Map<String, ?> body, String etag) throws ApiException {
         if (etag != null) {
             request.header("If-None-Match", etag);
         }

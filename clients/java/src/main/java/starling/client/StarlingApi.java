@@ -316,6 +316,29 @@ public final class StarlingApi {
     }
 
     /**
+     * A link that shows where I am until then (ms since the epoch), within 31 days; it ends with endLink, and when I stop sharing. Each call
+     * makes another one. ApiException.Conflict, not_sharing or links_limit.
+     */
+    public NewLink createLink(long until, boolean rounded) throws ApiException {
+        return whole(NewLink.read(requests.repeated("POST", requests.path("links").build(), Json.object("until", until, "rounded", rounded), false)));
+    }
+
+    /** A page of those that have not ended. */
+    public Page<Link> getLinks(String after, Integer limit) throws ApiException {
+        return list(requests.path("links"), after, limit, Link::readAll);
+    }
+
+    public void endLink(String link) throws ApiException {
+        decided("DELETE", null, "links", link);
+    }
+
+    /** What a link shows; no token is asked for. link: its url, or what stands behind the #. ApiException with link_over: it has ended. */
+    public LinkPlace getLinkPlace(String link) throws ApiException {
+        HttpUrl url = requests.path("links", link.substring(link.indexOf('#') + 1), "place").build();
+        return whole(LinkPlace.read(requests.anonymously(url).json));
+    }
+
+    /**
      * Where I am, or was: for programs without a connection. Up to 1000 at once, in any order. The same one again moves nobody, and
      * getHistory shows it once. What the server refuses of several is left out. ApiException.Forbidden, sharing_off: I share with nobody.
      */

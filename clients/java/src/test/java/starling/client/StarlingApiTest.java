@@ -327,6 +327,29 @@ public final class StarlingApiTest {
     }
 
     @Test
+    public void linksAreMadeOnceListedReadWithoutATokenAndEnded() throws Exception {
+        answer(202, "{'id':'5','url':'/link.html#abc'}");
+        answer(200, "{'items':[{'id':'5','until':9,'rounded':true,'made':2}],'next':null}");
+        answer(200, "{'name':'Ada','lat':1.5,'lng':2,'time':3,'until':9}");
+        answer(200, "{'name':'','lat':null,'lng':null,'time':null,'until':9}");
+        answer(410, "{'code':'link_over'}");
+        answer(204, "");
+        NewLink made = api.createLink(9, true);
+        assertEquals(Arrays.asList("5", "/link.html#abc"), Arrays.asList(made.id, made.url));
+        Link link = api.getLinks(null, null).items.get(0);
+        assertEquals(Arrays.<Object>asList("5", 9L, true, 2L), Arrays.<Object>asList(link.id, link.until, link.rounded, link.made));
+        LinkPlace place = api.getLinkPlace("https://x.example/link.html#abc");
+        assertEquals(Arrays.<Object>asList("Ada", 1.5, 2.0, 3L, 9L), Arrays.<Object>asList(place.name, place.lat, place.lng, place.time, place.until));
+        LinkPlace nowhere = api.getLinkPlace("abc");
+        assertTrue(nowhere.lat == null && nowhere.lng == null && nowhere.time == null);
+        assertEquals("link_over", assertThrows(ApiException.class, () -> api.getLinkPlace("abc")).code);
+        api.endLink("5");
+        assertEquals(Arrays.asList("POST /v1/links", "GET /v1/links", "GET /v1/links/abc/place", "GET /v1/links/abc/place",
+                "GET /v1/links/abc/place", "DELETE /v1/links/5"), asked());
+        assertNull(edge.requests.get(2).getHeader("Authorization"));
+    }
+
+    @Test
     public void friendsPlacesAndTheAccount() throws Exception {
         String[] said = {"{'items':[{'user':9223372036854775807,'name':'Ada','avatar_url':'a','handle':'ada','state':'friends','since':9},{'user':7,'name':'',"
                 + "'state':'requested','since':0},{}],'next':7}", "{'user':8,'state':'requested'}", "{'user':8,'state':'none'}",

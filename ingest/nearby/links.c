@@ -108,7 +108,6 @@ static void refuse(const struct new_link *made, struct http_request *request, co
 static void made(void *context, struct http_request *request, unsigned status, const json_t *reply,
                  struct json_bytes text) {
     const struct new_link *made = context;
-    (void)text;
     if (status == 200 && !json_is_true(json_object_get(reply, "has")))
         refuse(made, request, reply);
     else
@@ -210,7 +209,6 @@ struct link_end {
 static void ended(void *context, struct http_request *request, unsigned status, const json_t *reply,
                   struct json_bytes text) {
     const struct link_end *end = context;
-    (void)reply, (void)text;
     if (status == 200 && !end->had)
         http_problem(request, 404, "no_link", "there is no such link", 0);
     else if (status == 200)

@@ -226,7 +226,7 @@ test('follows and unfollows: from a post with a way back, and by number', async 
     assert.equal(await page.textContent('#person-page .bio'), 'Bakes <b>bread</b>');
     assert.equal(await page.getAttribute('#person-page .url a', 'href'), 'https://ines.example/?a=1');
     await page.fill('#person', '1020');
-    await page.keyboard.press('Enter');
+    await page.press('#person', 'Enter');
     await becomes(async () => [await page.$$eval('#person-lists button', (all) => all.map(({ textContent }) => textContent)), ['0 posts', '31 followers', 'follows 12']]);
     await shows('#feed-end', /Nothing is posted here yet/);
     assert.equal(await page.isVisible('#person-known'), false);

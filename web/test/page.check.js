@@ -563,7 +563,7 @@ for (const [name, options] of Object.entries(SCREENS)) {
         await page.focus('#me summary');
         await page.keyboard.press('Enter');
         const inside = [];
-        for (let i = 0; i < 21; i += 1) {
+        for (let i = 0; i < 22; i += 1) {
             await page.keyboard.press('Tab');
             inside.push(await page.evaluate(() => document.activeElement.id || document.activeElement.name));
         }

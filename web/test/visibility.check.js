@@ -34,7 +34,7 @@ async function opened(options) {
 
 async function find(user) {
     await page.fill('#person', String(user));
-    await page.keyboard.press('Enter');
+    await page.press('#person', 'Enter');
     await page.waitForSelector(`#person-card[data-user="${user}"]`);
 }
 

@@ -135,15 +135,24 @@ static void send_command(struct link_gateway *links, struct http_request *reques
 }
 
 /* now: ms; 0: whatever the time is, it is not ours to judge. */
-static int read_wish(const json_t *object, int64_t now, struct link_command *command, const char **wrong,
-                     struct error *error) {
-    *wrong = "bad_until";
+static int read_until(const json_t *object, int64_t now, struct link_command *command, struct error *error) {
     if (json_want_int(object, "until", 1, EVENT_TIME_MAX, &command->until, error)) return -EINVAL;
     if (now && command->until <= now) return error_set(error, -EINVAL, "\"until\" must be after now");
     if (now && command->until > now + LONGEST_MS)
         return error_set(error, -EINVAL, "\"until\" must be within 31 days from now");
-    *wrong = "bad_rounded";
-    return json_given(object, "rounded") ? json_want_bool(object, "rounded", &command->rounded, error) : 0;
+    return 0;
+}
+
+/* False: the wish is refused. */
+static bool read_wish(const struct call *call, const json_t *object, int64_t now, struct link_command *command) {
+    struct error error;
+    if (read_until(object, now, command, &error)) {
+        http_problem(call->request, 400, "bad_until", error.text, 0);
+        return false;
+    }
+    if (!json_given(object, "rounded") || !json_want_bool(object, "rounded", &command->rounded, &error)) return true;
+    http_problem(call->request, 400, "bad_rounded", error.text, 0);
+    return false;
 }
 
 static int64_t new_id(struct link_gateway *links) {
@@ -156,16 +165,10 @@ static void post_link(void *state, const struct call *call) {
     const struct nearby_gateway *nearby = links->nearby;
     struct link_command command = {
         .kind = LINK_COMMAND_MAKE, .user = call->claims.user, .id = new_id(links), .opted = -1};
-    struct error error;
-    const char *wrong;
     json_t *object = call_body(call);
-    if (!object) return;
-    bool good = !read_wish(object, nearby->wall_clock ? clock_wall_ms() : 0, &command, &wrong, &error);
+    bool good = object && read_wish(call, object, nearby->wall_clock ? clock_wall_ms() : 0, &command);
     json_decref(object);
-    if (!good) {
-        http_problem(call->request, 400, wrong, error.text, 0);
-        return;
-    }
+    if (!good) return;
     bool shares = sharing_modes_find(user_copies_modes(nearby->copies), command.user, &command.opted) != SHARING_OFF;
     struct new_link *wish =
         MEM_NEW(&(struct new_link){.links = links, .user = command.user, .id = command.id, .until = command.until});

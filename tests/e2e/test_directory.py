@@ -108,6 +108,8 @@ def test_texts_of_one_hash_are_two_users(people):
     """As if another text had come first: the owner gives the next place, and nobody takes the first one's number."""
     ada, first = fresh(), fresh()
     people.cluster.topics.produce('directory', number_of(ada), ('directory-entry', {'externals': [first]}))
+    other = people.http(fresh())  # the owner has read the row
+    eventually(lambda: other.get('/v1/externals', params={'users': number_of(ada)}).text.count(first), 60)
     user = people.me(ada)['user']
     assert user == number_of(ada) + 1
     assert people.entries()[number_of(ada)] == [first, ada]
@@ -139,6 +141,8 @@ def test_numbers_outlive_processes(make_cluster, provider):
     shared = set(chance.sample(externals, 10))
     for external in shared:
         cluster.topics.produce('directory', number_of(external), ('directory-entry', {'externals': [fresh()]}))
+    http = people.http(fresh())
+    eventually(lambda: len(http.ok('GET', '/v1/externals', params={'users': ','.join(str(number_of(text)) for text in shared)})['users']) == 10, 60)
     started = threading.Semaphore(0)
 
     def sign_in(external):

@@ -39,11 +39,11 @@ offset of the state. Without a state once in a while either nobody could commit,
 
 The function, where the promise is silent. Rows count as in the history (REPORT, JOIN; not a JOIN of time 0). Of equal times each counts, the later
 offset wins, as in presence. A report more than `clock.wall.max.ahead.s` after its arrival does not count, as for routers, or one wrong clock would
-end all. An unknown accuracy is 0; a bad one decides nothing, but the report's time counts. LEAVE: nobody leaves a place by hiding; later reports
-of that consent do not count, and the first one after the next consent says where the user is. So friends are not told at an opt-out that
-somebody left, nor at an opt-in that somebody arrived where they were told before. A place that is changed keeps its bit, and the next report
-judges it; one that is deleted makes no event. Of a user without places nothing is kept up to date, so whoever makes the first one begins with
-`newest` at the arrival of the command: reports from before do not count.
+end all; with clock=stream all count. An unknown accuracy is 0; a bad one decides nothing, but the report's time counts. LEAVE: nobody leaves a
+place by hiding; later reports of that consent do not count, and the first one of the next consent says where the user is. So friends are not told
+at an opt-out that somebody left, nor at an opt-in that somebody arrived where they were told before. A place that is changed keeps its bit, and
+the next report judges it; one that is deleted makes no event. Of a user without places nothing is kept up to date, so whoever makes the first
+one begins with `newest` at the arrival of the command: reports from before do not count.
 
 Who is told. `tell` is of the moment of the decision (the event has it). Who of them is told is found when the owner of the user in the router
 has read the event: friends then (no block), who share, as the user does, who do not mute the user, and who do not see the user rounded: such a
@@ -59,14 +59,16 @@ under a new prefix. Phones are late, lie about time, repeat themselves, and go o
 
 How it becomes C
 - places/: main.c, places.c (the daemon), places_parts.c, settings.c, topology.c (two OWNER_COMMANDs, three OWNER_STATEs of table stores: rows,
-  states, events), deciding.c (the decider's callbacks), standing.[ch] (users with places, in memory: loaded from the stores when the partition
-  begins, dropped in on_reset; whoever waits, in the order of their first report, as router/backlog.c keeps its items), answers.c (one's places, one
-  place, events by time: numbers and times rise together, so it is a search by halves), and pure: verdict.[ch] (the function; no clock, no store).
+  states, events), deciding.c (the decider's callbacks), standing.[ch] (users with places, in memory: their numbers by a scan when the partition begins,
+  their states and circles at the first report; dropped in on_reset; whoever waits, in the order of their first report, as router/backlog.c keeps its
+  items), answers.c (one's places, one place, events by time: numbers and times rise together, so it is a search by halves), and pure: verdict.[ch]
+  (the function; no clock, no store).
 - lib/decider: `wanted`, asked before a record is queued: false for a user without places, by the key alone, before the value is decoded. Such a
-  report passes a PUT that is queued; so the user's first place counts from the reading position on, others from the next queued report. And `held`: the offset that is committed
-  and written to `offsets` instead of the next one; waiters go by what is decided, as before. A slice that writes nothing and moves no offset of
-  `place-commands` is committed once a second. A report that cannot be read is passed by: routers bury it.
-- Places do not use the overlay: what is in memory is ahead of the store from the first decision on, and begins anew with each on_reset.
+  report passes a PUT that is queued; so the user's first place counts from the reading position on, others from the next queued report. And
+  `held`: the offset that is committed and written to `offsets` instead of the next one; waiters go by what is decided, as before. A slice that
+  writes nothing and moves no offset of `place-commands` is committed once a second. A report that cannot be read is passed by: routers bury it.
+- States do not use the overlay: what is in memory is ahead of the store from the first decision on, and begins anew with each on_reset. Rows of
+  places do, as an event says the name and who is told: from the overlay, else from the store.
 - lib/event: topics.def, programs.c (PROGRAM_PLACES; the router reads `place-events`), schemas place-command, place, place-state, place-event,
   place-told; the backup's list has `places`, `place-states` and `place-events`.
 - ingest/places/: GET, PUT, DELETE /v1/places/{id}, GET /v1/places, GET /v1/places/events. PUT is the same when it is repeated, so a command needs no
@@ -315,7 +317,7 @@ class World:
         chance = self.chance
         what = chance.choice((PUT, PUT, PUT, DELETE)) if chance.random() < .94 else FORGET
         tell = chance.choice(('me', 'friends', 'friends', tuple(sorted(chance.sample(range(USERS), 2)))))
-        self.commands.append(Record(user=user, what=what, name=chance.randrange(MOST + 1), x=self.x[user] + chance.choice((0, 0, 100, 900)),
+        self.commands.append(Record(user=user, what=what, name=chance.randrange(MOST + 1), x=self.x[user] + chance.choice((0, 0, 100, 101, 900)),
                                     radius=chance.choice((50, 100, 300, 800)), tell=tell, arrival=self.now))
 
     def people(self):

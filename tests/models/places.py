@@ -65,8 +65,9 @@ How it becomes C
   (the function; no clock, no store).
 - lib/decider: `wanted`, asked before a record is queued: false for a user without places, by the key alone, before the value is decoded. Such a
   report passes a PUT that is queued; so the user's first place counts from the reading position on, others from the next queued report. And
-  `held`: the offset that is committed and written to `offsets` instead of the next one; waiters go by what is decided, as before. A slice that
-  writes nothing and moves no offset of `place-commands` is committed once a second. A report that cannot be read is passed by: routers bury it.
+  `held`: committed, and written to `offsets`, is not the next offset, but the first queued report's (if none is queued: the reading position),
+  lowered to the first for which somebody waits; once a second in a transaction of its own where no other comes. Waiters go by what is decided, as
+  before. A report that cannot be read is passed by: routers bury it.
 - States do not use the overlay: what is in memory is ahead of the store from the first decision on, and begins anew with each on_reset. Rows of
   places do, as an event says the name and who is told: from the overlay, else from the store.
 - lib/event: topics.def, programs.c (PROGRAM_PLACES; the router reads `place-events`), schemas place-command, place, place-state, place-event,

@@ -138,19 +138,15 @@ static void reply_many(struct many_externals *many) {
     free(many);
 }
 
-static void number_found(void *context, int code, int64_t user, const char *external) {
+/* The number of a text, or the text of a number. */
+static void one_found(void *context, int code, int64_t user, const char *external) {
     struct many_externals *many = context;
     many->failed = many->failed || code;
-    for (size_t i = 0; i < many->texts; i++)
-        if (!strcmp(many->items[i].external, external)) many->items[i].user = user;
-    if (!--many->waiting) reply_many(many);
-}
-
-static void text_found(void *context, int code, int64_t user, const char *external) {
-    struct many_externals *many = context;
-    many->failed = many->failed || code;
-    for (size_t i = many->texts; i < many->count; i++)
-        if (many->items[i].user == user) strcpy(many->items[i].external, external);
+    for (size_t i = 0; i < many->count; i++)
+        if (i >= many->texts && many->items[i].user == user)
+            strcpy(many->items[i].external, external);
+        else if (i < many->texts && !strcmp(many->items[i].external, external))
+            many->items[i].user = user;
     if (!--many->waiting) reply_many(many);
 }
 
@@ -190,9 +186,9 @@ static void get_externals(void *state, const struct call *call) {
     many->waiting = count + 1; // the last one is this function, as an answer may come at once
     for (size_t i = 0; i < count; i++)
         if (i < many->texts)
-            sign_ins_find(state, many->items[i].external, many, number_found);
+            sign_ins_find(state, many->items[i].external, many, one_found);
         else
-            sign_ins_text(state, many->items[i].user, many, text_found);
+            sign_ins_text(state, many->items[i].user, many, one_found);
     if (!--many->waiting) reply_many(many);
 }
 

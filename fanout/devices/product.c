@@ -136,7 +136,7 @@ static int apply(void *context, const struct kafka_record *record, struct error 
 }
 
 /* Some ends were deleted before they were read: they were too old in any case. */
-static void forget(void *context) { (void)context; }
+static void forget(void *context) {}
 
 static int read_ends(struct devices_screen *product, struct error *error) {
     struct service *service = product->core.service;

@@ -73,8 +73,7 @@ void device_rows_remove(struct device_rows *rows, struct device_session *session
 /* ---- runs ---- */
 
 static void begin_run(struct device_rows *rows, int64_t now_ms, int64_t wall_ms) {
-    uint64_t high = chance_next(&rows->chance), low = chance_next(&rows->chance);
-    rows->run = (int64_t)((high << 32 | low) & INT64_MAX) | 1;
+    rows->run = chance_id(&rows->chance);
     rows->began_ms = wall_ms;
     rows->heard_ms = now_ms;
     rows->lost = false;

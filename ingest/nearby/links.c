@@ -155,16 +155,11 @@ static bool read_wish(const struct call *call, const json_t *object, int64_t now
     return false;
 }
 
-static int64_t new_id(struct link_gateway *links) {
-    uint64_t high = chance_next(&links->chance), low = chance_next(&links->chance);
-    return (int64_t)((high << 32 | low) >> 1 | 1);
-}
-
 static void post_link(void *state, const struct call *call) {
     struct link_gateway *links = state;
     const struct nearby_gateway *nearby = links->nearby;
     struct link_command command = {
-        .kind = LINK_COMMAND_MAKE, .user = call->claims.user, .id = new_id(links), .opted = -1};
+        .kind = LINK_COMMAND_MAKE, .user = call->claims.user, .id = chance_id(&links->chance), .opted = -1};
     json_t *object = call_body(call);
     bool good = object && read_wish(call, object, nearby->wall_clock ? clock_wall_ms() : 0, &command);
     json_decref(object);

@@ -18,8 +18,7 @@
 #include "users/user_copies.h"
 
 enum {
-    ACCURACY_MAX = 1000000000, /* metres */
-    VALUES_MAX = 32768         /* of a body; the largest batch has 12,001 */
+    VALUES_MAX = 32768 /* of a body; the largest batch has 12,001 */
 };
 
 static const char AVRO_TYPE[] = "application/avro";
@@ -142,7 +141,7 @@ static int take_report(const struct report_batch *batch, const struct call *call
     int code = check_user(call, location->user, refusal);
     if (code) return code;
     if (!geo_valid(at)) return refuse(refusal, 400, "bad_location", "\"lat\" and \"lng\" must be on the Earth");
-    if (report->accuracy < -1 || report->accuracy > ACCURACY_MAX)
+    if (report->accuracy < -1 || report->accuracy > PLACE_ACCURACY_MAX)
         return refuse(refusal, 400, "bad_location", "\"accuracy\" must be metres, or -1");
     if (report->time < 0 || report->time > EVENT_TIME_MAX)
         return refuse(refusal, 400, "bad_time", "\"time\" is out of range");

@@ -51,9 +51,9 @@ static bool shares(const struct nearby_gateway *nearby, int64_t user) {
 bool near_put_friends(const struct nearby_gateway *nearby, int64_t caller, struct buffer *body, const json_t *page,
                       near_put_friend *put) {
     const json_t *items = json_object_get(page, "items");
-    size_t shown = 0;
+    size_t count = shares(nearby, caller) ? json_array_size(items) : 0, shown = 0;
     buffer_byte(body, '[');
-    for (size_t i = 0; i < json_array_size(items) && shares(nearby, caller); i++) {
+    for (size_t i = 0; i < count; i++) {
         struct near_friend near;
         if (!read_friend(json_array_get(items, i), &near)) return false;
         if (!shares(nearby, near.user) || mutes_has(user_copies_mutes(nearby->copies), caller, near.user)) continue;

@@ -19,8 +19,7 @@ enum {
     MS_A_SECOND = 1000,
     TRACKER_ID_CHARACTERS = 2, /* that the app shows on the map */
     CELL_ACCURACY_M = 1000,    /* of a rounded place */
-    ACCURACY_MAX_M = 1000000000,
-    VALUES_MAX = 1024 /* of a message; those with Wi-Fi or waypoints have hundreds */
+    VALUES_MAX = 1024          /* of a message; those with Wi-Fi or waypoints have hundreds */
 };
 
 static void reply_nobody(struct http_request *request) { http_reply_format(request, 200, "[]"); }
@@ -90,7 +89,7 @@ static bool read_place(const json_t *message, struct json_place *place) {
         json_want_degrees(message, "lat", 90, &place->lat, NULL) ||
         json_want_degrees(message, "lon", 180, &place->lng, NULL) ||
         json_want_int(message, "tst", 0, EVENT_TIME_MAX / MS_A_SECOND, &place->time, NULL) ||
-        json_want_real(message, "acc", 0, ACCURACY_MAX_M, &accuracy, NULL) == -EINVAL)
+        json_want_real(message, "acc", 0, PLACE_ACCURACY_MAX, &accuracy, NULL) == -EINVAL)
         return false;
     place->time *= MS_A_SECOND;
     place->accuracy = (int32_t)accuracy;

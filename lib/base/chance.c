@@ -11,3 +11,8 @@ struct chance chance_new(void) {
 }
 
 uint32_t chance_next(struct chance *chance) { return (uint32_t)hash_u64(chance->state++); }
+
+int64_t chance_id(struct chance *chance) {
+    uint64_t high = chance_next(chance), low = chance_next(chance);
+    return (int64_t)((high << 32 | low) >> 1 | 1);
+}

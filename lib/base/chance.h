@@ -9,3 +9,4 @@ struct chance {
 
 struct chance chance_new(void); /* from the system's random numbers */
 uint32_t chance_next(struct chance *chance);
+int64_t chance_id(struct chance *chance); /* one that nobody else draws, positive */

@@ -15,7 +15,7 @@ int json_want_place(const json_t *object, int64_t time_max, struct json_place *p
     *code = "bad_time";
     if (json_want_int(object, "time", 0, time_max, &read.time, error)) return -EINVAL;
     *code = "bad_location";
-    if (json_want_real(object, "accuracy", 0, 1e9, &accuracy, error) == -EINVAL) return -EINVAL;
+    if (json_want_real(object, "accuracy", 0, PLACE_ACCURACY_MAX, &accuracy, error) == -EINVAL) return -EINVAL;
     read.accuracy = (int32_t)accuracy;
     *place = read;
     return 0;

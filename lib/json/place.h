@@ -3,6 +3,8 @@
 
 #include "json/json.h"
 
+enum { PLACE_ACCURACY_MAX = 1000000000 /* metres */ };
+
 struct json_place {
     int32_t lat, lng; /* 1e-7 degrees */
     int64_t time;     /* ms since the epoch, from 0 to the most that was allowed */

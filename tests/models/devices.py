@@ -84,9 +84,10 @@ How it becomes C
 - Costs: a user's further devices cost an envelope each. A silent session costs a record in 200 s, and a look at the friend list while its user is
   active. A slot of presence stays while a silent session speaks, where it would have been swept.
 """
-import argparse
 import random
 from types import SimpleNamespace
+
+from histories import main, violations_of
 
 RULES = {
     # routers
@@ -1056,33 +1057,8 @@ class World:
 
 def histories(first, count, without=()):
     """The violations by seed."""
-    found = {}
-    for seed in range(first, first + count):
-        violations = World(seed, without).run()
-        if violations:
-            found[seed] = violations
-    return found
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('histories', nargs='?', type=int, default=1000)
-    parser.add_argument('--seed', type=int, default=0, help='of the first history')
-    parser.add_argument('--without', action='append', default=[], choices=sorted(RULES), metavar='RULE', help=', '.join(RULES))
-    parser.add_argument('--each', '--rules', action='store_true', help='leaves out each rule in turn')
-    options = parser.parse_args()
-    if options.each:
-        print('| rule | left out | histories with a violation |\n|---|---|---|')
-        for rule in RULES:
-            print(f'| {rule} | {RULES[rule]} | {len(histories(options.seed, options.histories, (rule,)))} |', flush=True)
-        return 0
-    found = histories(options.seed, options.histories, options.without)
-    for seed, violations in found.items():
-        for violation in violations[:3]:
-            print(f'seed {seed}:', *violation, flush=True)
-    print(f'{options.histories} histories; {len(found)} with violations')
-    return 1 if found else 0
+    return violations_of(World, first, count, without)
 
 
 if __name__ == '__main__':
-    raise SystemExit(main())
+    raise SystemExit(main(__doc__, RULES, World))

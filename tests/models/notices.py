@@ -12,9 +12,10 @@ edges may get lost.
 A violation: a list is not that of brute force; the unread ones are counted wrong; likes make too many records; a mark goes
 back; an id is sent twice on a socket; or a screen does not end with what the list says.
 """
-import argparse
 import random
 from types import SimpleNamespace
+
+from histories import main, violations_of
 
 RULES = {
     # what is kept
@@ -420,33 +421,8 @@ class History:
 
 def histories(first, count, without=()):
     """The violations by seed."""
-    found = {}
-    for seed in range(first, first + count):
-        violations = History(seed, without).run()
-        if violations:
-            found[seed] = violations
-    return found
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('histories', nargs='?', type=int, default=1000)
-    parser.add_argument('--seed', type=int, default=0, help='of the first history')
-    parser.add_argument('--without', action='append', default=[], choices=sorted(RULES), metavar='RULE', help=', '.join(RULES))
-    parser.add_argument('--each', action='store_true', help='leaves out each rule in turn')
-    options = parser.parse_args()
-    if options.each:
-        print('| rule | left out | histories with a violation |\n|---|---|---|')
-        for rule in RULES:
-            print(f'| {rule} | {RULES[rule]} | {len(histories(options.seed, options.histories, (rule,)))} |', flush=True)
-        return 0
-    found = histories(options.seed, options.histories, options.without)
-    for seed, violations in found.items():
-        for violation in violations:
-            print(f'seed {seed}:', *violation, flush=True)
-    print(f'{options.histories} histories; {len(found)} with violations')
-    return 1 if found else 0
+    return violations_of(History, first, count, without)
 
 
 if __name__ == '__main__':
-    raise SystemExit(main())
+    raise SystemExit(main(__doc__, RULES, History))

@@ -16,10 +16,11 @@ Processes own partitions in turn. They are lost with or without their disks, fre
 or from a topic. In some histories processes of an older version, which know nothing of all this, are replaced one by one, owners first; until
 then no gateway lets anybody hide posts. Time is in ms. A stored log is never compacted, and no broker serves a log that it no longer leads.
 """
-import argparse
 import heapq
 import random
 from types import SimpleNamespace
+
+from histories import read_options, violations_of
 
 RULES = {
     # the author's owner
@@ -809,21 +810,11 @@ class History:
 
 def histories(first, count, without=()):
     """The violations by seed."""
-    found = {}
-    for seed in range(first, first + count):
-        violations = History(seed, without).run()
-        if violations:
-            found[seed] = violations
-    return found
+    return violations_of(History, first, count, without)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('histories', nargs='?', type=int, default=1000)
-    parser.add_argument('--seed', type=int, default=0, help='of the first history')
-    parser.add_argument('--without', action='append', default=[], choices=sorted(RULES), metavar='RULE', help=', '.join(RULES))
-    parser.add_argument('--each', action='store_true', help='leaves out each rule in turn')
-    options = parser.parse_args()
+    options = read_options(__doc__, RULES)
     if options.each:
         print('| rule | left out | histories with a text given too late | with any violation |\n|---|---|---|---|')
         for rule in RULES:

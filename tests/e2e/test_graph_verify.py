@@ -35,11 +35,6 @@ def imported(cluster, users, tmp_path):
     return ids
 
 
-def partition_of(cluster, user):
-    """The partition of the user's halves."""
-    return next(m.partition for m in cluster.topics.read('follows') if struct.unpack('>q', m.key[:8])[0] == user)
-
-
 def test_halves_that_were_written_by_hand_are_found(cluster, users, tmp_path):
     ids = imported(cluster, users, tmp_path)
     assert verify(cluster)[0] == []
@@ -53,9 +48,9 @@ def test_halves_that_were_written_by_hand_are_found(cluster, users, tmp_path):
             (follow_key(ada, 3, strangers[2]), ('follow', since)),  # a mute has no other half
             (follow_key(ada, 1, ids[7]), None), (follow_key(ids[7], 2, ben), ('follow', since)),
     ]:
-        topics.produce('follows', key, value, partition=partition_of(cluster, struct.unpack('>q', key[:8])[0]))
+        topics.produce('follows', key, value, partition=cluster.partition_of(struct.unpack('>q', key[:8])[0]))
     topics.produce('friendships', struct.pack('>qq', ada, strangers[3]), ('friendship', {'state': 'FRIENDS', **since}),
-                   partition=partition_of(cluster, ada))
+                   partition=cluster.partition_of(ada))
     expected = {
         f'follows: {ada} follows {strangers[0]}, who has no such follower',
         f'follows: {ben} has the follower {strangers[1]}, who follows no such user',

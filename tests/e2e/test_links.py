@@ -309,7 +309,8 @@ def test_who_is_forgotten_has_no_links(make_module_cluster, users):
 def test_a_command_that_makes_no_sense_is_a_dead_letter(town, ada):
     make(town, ada)
     good = {'kind': 'MAKE', 'user': ada, 'id': 7, 'until': now_ms() + HOUR_MS, 'rounded': False, 'opted': 1}
-    bad = [{**good, 'user': ada + 1}, {**good, 'id': 0}, {**good, 'until': 0}, {**good, 'kind': 'END', 'id': 0}]
+    elsewhere = next(user for user in range(ada + 1, ada + 1000) if town.partition_of(user) != town.partition_of(ada))
+    bad = [{**good, 'user': elsewhere}, {**good, 'id': 0}, {**good, 'until': 0}, {**good, 'kind': 'END', 'id': 0}]
     for record in bad:
         town.topics.produce('link-commands', ada, ('link-command', record))
     eventually(lambda: sum(decode(m.value) in bad for m in town.topics.read('link-commands.dlq')) == len(bad))

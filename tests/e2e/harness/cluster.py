@@ -15,7 +15,7 @@ from .http import Http
 from .phone import Phone
 from .ports import free_port
 from .processes import HERE, Place, Process, clean_environment
-from .records import Topics
+from .records import Topics, partition_of, user_key
 from .tokens import Keys
 from .waiting import eventually, now_ms
 
@@ -196,6 +196,9 @@ class Cluster:
     moderators = property(lambda self: self.of('moderation'))
     comments = property(lambda self: self.of('comments'))
     sinks = property(lambda self: self.of('history-sink'))
+
+    def partition_of(self, user: int) -> int:
+        return partition_of(user_key(user), self.partitions)
 
     def create_topics(self, **plan) -> subprocess.CompletedProcess:
         return self.starling('topics', 'create', '--partitions', plan.get('partitions', self.partitions),

@@ -115,7 +115,8 @@ static void apply_digest(const struct items *items, int32_t route, int64_t user,
 
 static void apply_self(const struct items *items, int32_t route, int64_t user, const struct self *self) {
     struct view *view = meant(items, route, user, self->session);
-    struct report report = {.at = {self->lat, self->lng}, .time = self->time, .accuracy = -1};
+    struct report report = {
+        .at = {self->lat, self->lng}, .time = self->time, .accuracy = -1, .details = {DETAILS_NONE}};
     if (!view || self->time <= view_list(view)->time || self->time > EVENT_TIME_MAX || !geo_valid(report.at)) return;
     uplink_place(items->uplink, view_reporter(view), &report);
 }

@@ -34,12 +34,13 @@ struct reporter {
     int64_t word_ms;   /* when it has said nothing for too long; looked at while it is joined */
     bool held;         /* held_report is to be produced at report_ms */
 
-    bool joined;             /* a JOIN was produced since it opted in */
-    int32_t accuracy;        /* of the latest report */
-    struct session *session; /* NULL: it has not reported yet */
-    struct nearby *list;     /* holds its place */
-    int64_t number;          /* the session's */
-    int64_t before;          /* of the phone's session before, whose QUIT goes in front of the JOIN; 0: of none */
+    bool joined;                   /* a JOIN was produced since it opted in */
+    int32_t accuracy;              /* of the latest report */
+    struct report_details details; /* likewise */
+    struct session *session;       /* NULL: it has not reported yet */
+    struct nearby *list;           /* holds its place */
+    int64_t number;                /* the session's */
+    int64_t before;                /* of the phone's session before, whose QUIT goes in front of the JOIN; 0: of none */
     struct reporter *unsent_next, **unsent_link; /* uplink->unsent; link NULL: its latest report was produced */
     struct report
         held_report; /* its place counts once routers are told: they would not send whom it brings near again */

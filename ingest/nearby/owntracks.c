@@ -2,6 +2,7 @@
  * not taken, before anything newer, so whatever never can be is answered as if it were; also by whom the caller does not share with, so that
  * the app does not keep for later where the caller was meanwhile. */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/config.h"
@@ -19,8 +20,14 @@ enum {
     MS_A_SECOND = 1000,
     TRACKER_ID_CHARACTERS = 2, /* that the app shows on the map */
     CELL_ACCURACY_M = 1000,    /* of a rounded place */
-    VALUES_MAX = 1024          /* of a message; those with Wi-Fi or waypoints have hundreds */
+    BATTERY_UNPLUGGED = 1,     /* of `bs`; 0 is unknown, 2 charging */
+    BATTERY_FULL = 3,
+    SPEED_MAX_KMH = 36000,
+    VERTICAL_MAX_M = 100000,
+    VALUES_MAX = 1024 /* of a message; those with Wi-Fi or waypoints have hundreds */
 };
+
+static const double KMH_A_MPS = 3.6;
 
 static void reply_nobody(struct http_request *request) { http_reply_format(request, 200, "[]"); }
 
@@ -82,6 +89,21 @@ static void reported(void *context, const struct call *call, int code) {
         write_problem(call->request, code);
 }
 
+/* What does not fit is left out: a place is never lost for it. */
+static void read_details(const json_t *message, struct report_details *details) {
+    double number;
+    int64_t state;
+    *details = (struct report_details){DETAILS_NONE};
+    if (!json_want_real(message, "batt", 0, 100, &number, NULL)) details->battery = (int32_t)lround(number * 10);
+    if (!json_want_int(message, "bs", BATTERY_UNPLUGGED, BATTERY_FULL, &state, NULL))
+        details->charging = state != BATTERY_UNPLUGGED;
+    if (!json_want_real(message, "vel", 0, SPEED_MAX_KMH, &number, NULL))
+        details->speed = (int32_t)lround(number * 1000 / KMH_A_MPS);
+    if (!json_want_real(message, "cog", 0, 360, &number, NULL)) details->course = (int32_t)lround(number * 100);
+    if (!json_want_real(message, "vac", 0, VERTICAL_MAX_M, &number, NULL))
+        details->vertical_accuracy = (int32_t)lround(number * 100);
+}
+
 static bool read_place(const json_t *message, struct json_place *place) {
     const char *type;
     double accuracy = -1;
@@ -91,6 +113,7 @@ static bool read_place(const json_t *message, struct json_place *place) {
         json_want_int(message, "tst", 0, EVENT_TIME_MAX / MS_A_SECOND, &place->time, NULL) ||
         json_want_real(message, "acc", 0, PLACE_ACCURACY_MAX, &accuracy, NULL) == -EINVAL)
         return false;
+    read_details(message, &place->details);
     place->time *= MS_A_SECOND;
     place->accuracy = (int32_t)accuracy;
     return true;

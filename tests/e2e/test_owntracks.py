@@ -60,6 +60,12 @@ def test_the_app_reports_and_sees_friends(town, users):
         eventually(lambda: phone.screen[ada]['lat'] == pytest.approx(north_of(*HOME, 300)[0], abs=1e-6), 30)
     mine = eventually(lambda: town.http(ada).items('/v1/history'), 30)[0]
     assert mine['accuracy'] == 14
+    assert (mine['battery'], mine['charging'], mine['speed_mps'], mine['vertical_accuracy_m']) == (0.72, False, 0, 3)
+    assert 'course' not in mine and 'activity' not in mine
+    app.report(*north_of(*HOME, 100), batt=100, bs=3, vel=18, cog=90, vac=-1)  # what does not fit is left out
+    newest = eventually(lambda: len(rows := town.http(ada).items('/v1/history')) > 2 and rows[-1], 30)
+    assert (newest['battery'], newest['charging'], newest['speed_mps'], newest['course']) == (1, True, 5, 90)
+    assert 'vertical_accuracy_m' not in newest
     app.report(*HOME, ago_s=3600)  # what the app has kept while it was offline
     assert told(app.report(*HOME)).keys() == {ben, cleo}
 

@@ -32,6 +32,8 @@ static void show_location(struct buffer *out, const struct location *record) {
     put_long(out, "route", record->route);
     put_long(out, "opted", record->opted);
     put_long(out, "accuracy", record->accuracy);
+    PUT_DETAILS(out, record);
+    put_bool(out, "shown", record->shown);
 }
 
 static void show_friend_command(struct buffer *out, const struct friend_command *record) {
@@ -83,6 +85,7 @@ static void show_history_row(struct buffer *out, const struct history_row *recor
     put_long(out, "received", record->received);
     put_long(out, "partition", record->partition);
     put_long(out, "offset", record->offset);
+    PUT_DETAILS(out, record);
 }
 
 static void put_bytes(struct buffer *out, const char *name, const uint8_t *bytes, size_t size) {

@@ -96,7 +96,7 @@ struct view *fanout_world_view(const struct fanout_world *world, const struct se
 
 void fanout_world_report(struct fanout_world *world, struct session *session, int64_t time) {
     uplink_report(world->uplink, view_reporter(view_of(world, session)),
-                  &(struct report){.at = {0, 0}, .time = time, .accuracy = -1});
+                  &(struct report){.at = {0, 0}, .time = time, .accuracy = -1, .details = {DETAILS_NONE}});
 }
 
 struct session *fanout_world_arrive(struct fanout_world *world, int64_t user, bool with_view) {

@@ -282,6 +282,25 @@ static int recode_feed_change_v1(struct codec *codec, const uint8_t *value, size
     return rc;
 }
 
+/* The same, with six of each report: its details. */
+static int recode_location_reports_v1(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
+    struct location_reports record;
+    struct buffer newest = {.data = NULL};
+    int rc = event_decode_location_reports(codec, value, size, &record, NULL);
+    if (rc) return rc;
+    for (size_t i = 0; i < record.reports.count; i++) {
+        const struct reported_location *report = &record.reports.items[i];
+        if (report->battery != -1 || report->charging != -1 || report->speed != -1 || report->course != -1 ||
+            report->vertical_accuracy != -1 || report->activity != -1)
+            rc = -EBADMSG;
+    }
+    event_encode_location_reports(&newest, &record);
+    if (newest.size != size + 6 * record.reports.count) rc = -EBADMSG;
+    buffer_append(out, value, size);
+    buffer_free(&newest);
+    return rc;
+}
+
 /* last: the branch that this version has last. */
 static int recode_nearby_item(struct codec *codec, const uint8_t *value, size_t size, enum nearby_item_kind last,
                               struct buffer *out) {
@@ -312,6 +331,22 @@ static int recode_history_row(struct codec *codec, const uint8_t *value, size_t 
     if (history_row_read(value + EVENT_HEADER_SIZE, end, &row, codec) != end) return -EBADMSG;
     uint8_t bytes[EVENT_HEADER_SIZE + HISTORY_ROW_SIZE_MAX];
     buffer_append(out, bytes, (size_t)(history_row_write(event_header_write(bytes, EVENT_HISTORY_ROW), &row) - bytes));
+    return 0;
+}
+
+enum { HISTORY_ROW_V1_SCHEMA_ID = 7 };
+
+static int recode_history_row_v1(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
+    static const uint8_t details[] = {1, 1, 1, 1, 1, 1};
+    struct history_row row;
+    uint8_t bytes[HISTORY_ROW_SIZE_MAX];
+    const uint8_t *end = value + size;
+    if (history_row_reader_of(HISTORY_ROW_V1_SCHEMA_ID)(value + EVENT_HEADER_SIZE, end, &row, codec) != end)
+        return -EBADMSG;
+    size_t written = (size_t)(history_row_write(bytes, &row) - bytes) - sizeof details;
+    if (memcmp(bytes + written, details, sizeof details) != 0) return -EBADMSG;
+    buffer_append(out, value, EVENT_HEADER_SIZE);
+    buffer_append(out, bytes, written);
     return 0;
 }
 
@@ -351,6 +386,8 @@ static int recode_history_row(struct codec *codec, const uint8_t *value, size_t 
     } while (0)
 
 enum {
+    LOCATION_V1_SCHEMA_ID = 1,
+    LOCATION_REPORTS_V1_SCHEMA_ID = 60,
     FOLLOW_REFUSAL_V1_SCHEMA_ID = 31,
     COMMENT_COMMAND_V1_SCHEMA_ID = 32,
     COMMENT_COMMAND_V2_SCHEMA_ID = 50,
@@ -384,6 +421,7 @@ enum {
 int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
     buffer_clear(out);
     switch (bytes_get_be32(value + 1)) {
+    case LOCATION_V1_SCHEMA_ID: RECODE_OLDER(location, "\1\1\1\1\1\1\0"); // six details, shown
     case LOCATION_SCHEMA_ID: RECODE(location);
     case FRIEND_COMMAND_V1_SCHEMA_ID: RECODE_OLDER(friend_command, ""); // later kinds only
     case FRIEND_COMMAND_SCHEMA_ID: RECODE(friend_command);
@@ -397,6 +435,7 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case DELIVERY_BATCH_SCHEMA_ID: return recode_batch(value, size, out);
     case NEARBY_ITEM_V1_SCHEMA_ID: return recode_nearby_item(codec, value, size, NEARBY_ITEM_SUPERSEDED, out);
     case NEARBY_ITEM_SCHEMA_ID: return recode_nearby_item(codec, value, size, NEARBY_ITEM_ROUNDED_ROSTER, out);
+    case HISTORY_ROW_V1_SCHEMA_ID: return recode_history_row_v1(codec, value, size, out);
     case HISTORY_ROW_SCHEMA_ID: return recode_history_row(codec, value, size, out);
     case FOLLOW_COMMAND_V1_SCHEMA_ID: return recode_follow_command_v1(codec, value, size, out);
     case FOLLOW_COMMAND_SCHEMA_ID: RECODE(follow_command);
@@ -451,6 +490,7 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case MODERATION_ENTRY_SCHEMA_ID: RECODE(moderation_entry);
     case COMMENT_WIDE_V1_SCHEMA_ID: RECODE_OLDER(comment_wide, "\2\0\0\0") /* version, edited, name, level */;
     case COMMENT_WIDE_SCHEMA_ID: RECODE(comment_wide);
+    case LOCATION_REPORTS_V1_SCHEMA_ID: return recode_location_reports_v1(codec, value, size, out);
     case LOCATION_REPORTS_SCHEMA_ID: RECODE(location_reports);
     case NEARBY_MUTE_SCHEMA_ID: RECODE(nearby_mute);
     case AUDIT_ENTRY_SCHEMA_ID: RECODE(audit_entry);

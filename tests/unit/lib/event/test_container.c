@@ -46,7 +46,9 @@ static struct history_row row_of(int64_t i) {
                                 .accuracy = -1,
                                 .received = INT64_MAX - i,
                                 .partition = (int32_t)(i % 7),
-                                .offset = i};
+                                .offset = i,
+                                .battery = (int32_t)(i % 1002) - 1,
+                                .activity = -1};
 }
 
 static void assert_row(const struct history_row *row, int64_t i) {
@@ -55,6 +57,7 @@ static void assert_row(const struct history_row *row, int64_t i) {
     assert_true(row->time == expected.time && row->accuracy == expected.accuracy);
     assert_true(row->received == expected.received && row->partition == expected.partition);
     assert_true(row->offset == expected.offset);
+    assert_true(row->battery == expected.battery && row->activity == expected.activity);
 }
 
 /* 0, or the first failure. */

@@ -94,6 +94,7 @@ static void joined(struct reports *reports, int32_t partition, const struct loca
         telling_result(router->outbox, result, received, now_us);
         return;
     }
+    if (event->shown && result->time == event->time) result->details = event;
     // Looking at the clock twice for each join would cost a hundredth of it.
     bool timed = reports->join_count++ % TIMED_ONE_IN == 0;
     int64_t begun_us = timed ? clock_monotonic_us() : 0;

@@ -12,6 +12,7 @@
 
 enum {
     WHERE_MAX = 96, /* ,"lat":-89.1234567,"lng":-179.1234567,"time":-9223372036854775808,"rounded":true,"distance_m": */
+    DETAILS_MAX = 160,     /* of the details, of friends who have some */
     DISTANCE_MAX = 16,     /* of the short ones */
     DISTANCE_SHORT = 9999, /* metres: four digits, when it is rounded, too */
     LINE = 64,
@@ -27,10 +28,11 @@ static const double HALF = 0.49999999999999994;
 struct face {
     int64_t user, time;
     struct geo_point at;
-    uint32_t place;      /* in the ring */
-    uint32_t who_size;   /* of the text: what the profile says */
-    uint32_t size;       /* all of it; equal to who_size until a position was asked for */
-    uint32_t lines : 30; /* of memory, head and text */
+    uint32_t place;        /* in the ring */
+    uint32_t who_size;     /* of the text: what the profile says */
+    uint32_t size;         /* all of it; equal to who_size until a position was asked for */
+    uint32_t lines : 29;   /* of memory, head and text */
+    uint32_t detailed : 1; /* it has room for details */
     uint32_t rounded : 1;
     uint32_t used : 1;
     char text[];
@@ -44,11 +46,15 @@ struct faces {
     size_t count, ring_room, hand;
     size_t bytes, bytes_max;
     uint64_t changes;
+    struct map *detailed; /* user -> place in `details` */
+    struct face_details *details;
+    size_t details_count, details_room, details_next; /* next: the one that goes when all are taken */
     struct buffer scratch;
 };
 
 struct faces *faces_new(struct profiles *profiles, size_t bytes) {
-    struct faces *faces = MEM_NEW(&(struct faces){.profiles = profiles, .table = map_new(), .bytes_max = bytes});
+    struct faces *faces =
+        MEM_NEW(&(struct faces){.profiles = profiles, .table = map_new(), .detailed = map_new(), .bytes_max = bytes});
     return faces;
 }
 
@@ -72,6 +78,8 @@ void faces_free(struct faces *faces) {
     for (size_t i = 0; i < POOLS; i++) pool_free(faces->pools[i]);
     free(faces->ring);
     map_free(faces->table);
+    map_free(faces->detailed);
+    free(faces->details);
     buffer_free(&faces->scratch);
     free(faces);
 }
@@ -108,14 +116,17 @@ static struct face *add_face(struct faces *faces, int64_t user) {
     buffer_byte(text, '{');
     user_json_find_texts(text, user, faces->profiles);
 
-    uint32_t lines = (uint32_t)((sizeof(struct face) + text->size + WHERE_MAX + LINE - 1) / LINE);
+    bool detailed = map_find(faces->detailed, (uint64_t)user);
+    size_t room = text->size + WHERE_MAX + (detailed ? DETAILS_MAX : 0);
+    uint32_t lines = (uint32_t)((sizeof(struct face) + room + LINE - 1) / LINE);
     make_room(faces, cost(lines));
     struct face *face = face_new(faces, lines);
     *face = (struct face){.user = user,
                           .place = (uint32_t)faces->count,
                           .who_size = (uint32_t)text->size,
                           .size = (uint32_t)text->size,
-                          .lines = lines & INT32_MAX >> 1};
+                          .lines = lines & INT32_MAX >> 2,
+                          .detailed = detailed};
     memcpy(face->text, text->data, text->size);
     MEM_ROOM(faces->ring, faces->count, faces->ring_room);
     faces->ring[faces->count++] = face;
@@ -124,12 +135,21 @@ static struct face *add_face(struct faces *faces, int64_t user) {
     return face;
 }
 
+static void put_details(const struct faces *faces, struct buffer *text, int64_t user, int64_t time) {
+    const uint64_t *kept = map_find(faces->detailed, (uint64_t)user);
+    const struct face_details *details = kept ? &faces->details[*kept] : NULL;
+    if (!details || details->time != time) return;
+    if (details->accuracy >= 0) json_member_int(text, ",\"accuracy\":", details->accuracy);
+    json_member_details(text, &details->said);
+}
+
 static void place_face(struct faces *faces, struct face *face, const struct face_place *place) {
     struct buffer *text = &faces->scratch;
     buffer_clear(text);
     json_member_place(text, place->at.lat, place->at.lng);
     json_member_int(text, ",\"time\":", place->time);
     if (place->rounded) buffer_string(text, ",\"rounded\":true");
+    if (face->detailed && !place->rounded) put_details(faces, text, face->user, place->time);
     buffer_string(text, ",\"distance_m\":");
     memcpy(face->text + face->who_size, text->data, text->size);
     face->size = face->who_size + (uint32_t)text->size;
@@ -189,6 +209,41 @@ struct face *faces_ask(const struct faces *faces, int64_t user) {
     struct face *face = map_pointer(faces->table, (uint64_t)user);
     if (face) faces_fetch(face);
     return face;
+}
+
+/* The entry is written anew when it is asked for. */
+static void renew(struct faces *faces, int64_t user) {
+    struct face *face = map_pointer(faces->table, (uint64_t)user);
+    if (face && face->detailed)
+        face->size = face->who_size;
+    else if (face)
+        remove_face(faces, face);
+}
+
+static size_t place_of_details(struct faces *faces, int64_t user) {
+    const uint64_t *kept = map_find(faces->detailed, (uint64_t)user);
+    if (kept) return *kept;
+    if (faces->details_count < FACES_DETAILED) {
+        MEM_ROOM(faces->details, faces->details_count, faces->details_room);
+        return faces->details_count++;
+    }
+    size_t place = faces->details_next++ % FACES_DETAILED;
+    map_remove(faces->detailed, (uint64_t)faces->details[place].user, NULL);
+    return place;
+}
+
+void faces_tell(struct faces *faces, const struct face_details *details) {
+    size_t place = place_of_details(faces, details->user);
+    faces->details[place] = *details;
+    *map_put(faces->detailed, (uint64_t)details->user, NULL) = place;
+    renew(faces, details->user);
+}
+
+void faces_hide(struct faces *faces, int64_t user) {
+    const uint64_t *kept = map_find(faces->detailed, (uint64_t)user);
+    if (!kept) return;
+    faces->details[*kept].time = -1;
+    renew(faces, user);
 }
 
 uint64_t faces_changes(const struct faces *faces) { return faces->changes; }

@@ -12,8 +12,22 @@
 #include "base/buffer.h"
 #include "users/profiles.h"
 #include "geo/geo.h"
+#include "json/details.h"
 
 struct faces;
+
+/* What a friend's phone said beside the place, and how exact that is; of the report of that time. */
+struct face_details {
+    int64_t user, time;
+    int32_t accuracy; /* metres; -1: not said */
+    struct report_details said;
+};
+
+/* The friend's entry has them wherever it has the place of that time, not rounded. They are kept of the FACES_DETAILED friends who came
+ * last; hide: no more. */
+enum { FACES_DETAILED = 1 << 16 };
+void faces_tell(struct faces *faces, const struct face_details *details);
+void faces_hide(struct faces *faces, int64_t user);
 
 /* profiles: borrowed. bytes: 0 for a cache of one. */
 struct faces *faces_new(struct profiles *profiles, size_t bytes);

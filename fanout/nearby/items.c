@@ -125,13 +125,23 @@ static struct lists_move move_of(int64_t user, int32_t lat, int32_t lng, int64_t
     return (struct lists_move){.user = user, .at = {lat, lng}, .time = time, .rounded = rounded};
 }
 
+/* The user may have ended to share them since the report. */
+static void take_details(const struct items *items, const struct detailed_move *move) {
+    if (!sharing_modes_details(items->modes, move->user)) return;
+    faces_tell(items->faces,
+               &(struct face_details){
+                   .user = move->user, .time = move->time, .accuracy = move->accuracy, .said = {DETAILS_OF(move)}});
+}
+
 int items_apply(const struct items *items, int32_t route, const struct deliver_envelope *envelope) {
     struct nearby_item item;
     if (delivery_read_nearby(items->codec, envelope->payload, envelope->payload_size, &item)) return -EBADMSG;
-    bool many = item.kind == NEARBY_ITEM_MOVE || item.kind == NEARBY_ITEM_ROUNDED_MOVE || item.kind == NEARBY_ITEM_LEFT;
+    bool many = item.kind == NEARBY_ITEM_MOVE || item.kind == NEARBY_ITEM_ROUNDED_MOVE ||
+                item.kind == NEARBY_ITEM_DETAILED_MOVE || item.kind == NEARBY_ITEM_LEFT;
     if (!many && envelope->recipient_count != 1) return -EBADMSG;
     const struct event_longs nobody = {.count = 0};
     const struct move *to = &item.move;
+    const struct detailed_move *detailed = &item.detailed_move;
     const struct rounded_move *rounded_to = &item.rounded_move;
     const struct rounded_roster *rounded = &item.rounded_roster;
     struct lists_move move;
@@ -139,6 +149,11 @@ int items_apply(const struct items *items, int32_t route, const struct deliver_e
     switch (item.kind) {
     case NEARBY_ITEM_MOVE:
         move = move_of(to->user, to->lat, to->lng, to->time, false);
+        apply_move(items, route, envelope, &move);
+        break;
+    case NEARBY_ITEM_DETAILED_MOVE:
+        move = move_of(detailed->user, detailed->lat, detailed->lng, detailed->time, false);
+        take_details(items, detailed);
         apply_move(items, route, envelope, &move);
         break;
     case NEARBY_ITEM_ROUNDED_MOVE:

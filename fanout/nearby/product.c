@@ -47,6 +47,11 @@ static bool shares(void *context, int64_t user, int64_t *opted) {
     return sharing_modes_find(product->core.modes, user, opted) != SHARING_OFF;
 }
 
+static bool shows_details(void *context, int64_t user) {
+    const struct nearby_screen *product = context;
+    return sharing_modes_details(product->core.modes, user);
+}
+
 static bool broker_up(void *context) {
     const struct nearby_screen *product = context;
     return kafka_producer_up(product->core.producer);
@@ -185,6 +190,7 @@ static void on_sharing(void *context, int64_t user, enum sharing_mode mode) {
         else
             opt_in(product, view);
     }
+    if (!shows_details(product, user)) faces_hide(product->faces, user);
     if (mode == SHARING_OFF)
         optouts_add(product->optouts, user);
     else
@@ -317,6 +323,7 @@ static int start(const struct screen_options *options, void **made, struct error
         .inactive_ms = common->inactive_after_s * 1000,
         .context = product,
         .shares = shares,
+        .shows_details = shows_details,
         .up = broker_up,
         .send = send_location,
         .moved = moved,
@@ -327,6 +334,7 @@ static int start(const struct screen_options *options, void **made, struct error
         .views = product->views,
         .uplink = product->uplink,
         .modes = options->modes,
+        .faces = product->faces,
         .codec = product->codec,
         .clock = options->clock,
         .offset = options->offset,

@@ -73,6 +73,7 @@ static int produce_of(struct uplink *uplink, struct reporter *reporter, int64_t 
         DETAILS_OF(&report->details),
     };
     options->shares(options->context, location.user, &location.opted);
+    location.shown = options->shows_details(options->context, location.user);
     /* A record that is queued while no broker is there would be sent before the latest, for nothing. */
     if (!options->up(options->context)) return -EHOSTDOWN;
     buffer_clear(&uplink->record);

@@ -56,7 +56,8 @@ struct uplink_options {
     void *context;
     /* The user's sharing now: whether it is on, and the number of the record that says so. */
     bool (*shares)(void *context, int64_t user, int64_t *opted);
-    bool (*up)(void *context); /* a broker is there */
+    bool (*shows_details)(void *context, int64_t user); /* what the phone says beside the place is told to friends */
+    bool (*up)(void *context);                          /* a broker is there */
     /* Produces a record of `locations`; `opaque` comes back by uplink_produced. 0, or a negative errno code. */
     int (*send)(void *context, const void *key, size_t key_size, const void *value, size_t size, void *opaque);
     void (*moved)(void *context, struct reporter *reporter); /* the session's place (list) is another one */

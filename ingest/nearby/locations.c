@@ -198,14 +198,15 @@ static bool is_avro(const struct call *call) {
 
 /* ---- what both lead to ---- */
 
-/* Leaves only the reports of users who share; `opted` says by which record. */
+/* Leaves only the reports of users who share; `opted` says by which record, `shown` whether friends are told details. */
 static void keep_opted_in(struct report_batch *batch) {
+    const struct sharing_modes *modes = user_copies_modes(batch->owner->nearby->copies);
     size_t kept = 0;
     for (size_t i = 0; i < batch->count; i++) {
         struct location location = batch->locations[i];
-        if (sharing_modes_find(user_copies_modes(batch->owner->nearby->copies), location.user, &location.opted) !=
-            SHARING_OFF)
-            batch->locations[kept++] = location;
+        if (sharing_modes_find(modes, location.user, &location.opted) == SHARING_OFF) continue;
+        location.shown = sharing_modes_details(modes, location.user);
+        batch->locations[kept++] = location;
     }
     batch->sharing_off = batch->count - kept;
     batch->count = kept;

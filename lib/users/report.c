@@ -7,6 +7,8 @@ enum {
     LOCATION_V1_LACKS = 7 /* bytes at the end: six details that are not said, and that they are not shown */
 };
 
+enum { SHARING_V2 = 57, SHARING_V2_LACKS = 1 };
+
 void report_encode(struct buffer *out, const struct location *location) {
     const struct report_details details = {DETAILS_OF(location)};
     size_t before = out->size;
@@ -21,4 +23,10 @@ void report_encode(struct buffer *out, const struct location *location) {
     plain.shown = false;
     event_encode_location(out, &plain);
     event_become_older(out, before, LOCATION_V1, LOCATION_V1_LACKS);
+}
+
+void sharing_encode(struct buffer *out, const struct sharing *sharing) {
+    size_t before = out->size;
+    event_encode_sharing(out, sharing);
+    if (!sharing->details) event_become_older(out, before, SHARING_V2, SHARING_V2_LACKS);
 }

@@ -66,6 +66,7 @@ static void show_sharing(struct buffer *out, const struct sharing *record) {
     static const char *const modes[] = {"OFF", "FRIENDS", "PUBLIC"};
     put_symbol(out, "mode", modes, record->mode);
     put_long(out, "until", record->until);
+    put_bool(out, "details", record->details);
 }
 
 static void show_nearby_mute(struct buffer *out, const struct nearby_mute *record) {
@@ -145,8 +146,8 @@ static void show_roster(struct buffer *out, int64_t session, bool complete, cons
 }
 
 static void show_nearby_item(struct buffer *out, const struct nearby_item *item) {
-    static const char *const kinds[] = {"Move",   "Roster",     "Digest",      "Self",         "Left",
-                                        "Parted", "Superseded", "RoundedMove", "RoundedRoster"};
+    static const char *const kinds[] = {"Move",   "Roster",     "Digest",      "Self",          "Left",
+                                        "Parted", "Superseded", "RoundedMove", "RoundedRoster", "DetailedMove"};
     buffer_format(out, "\"item\": {\"%s\": {", kinds[item->kind]);
     switch (item->kind) {
     case NEARBY_ITEM_MOVE:
@@ -157,6 +158,14 @@ static void show_nearby_item(struct buffer *out, const struct nearby_item *item)
         break;
     case NEARBY_ITEM_ROSTER:
         show_roster(out, item->roster.session, item->roster.complete, &item->roster.friends);
+        break;
+    case NEARBY_ITEM_DETAILED_MOVE:
+        put_long(out, "user", item->detailed_move.user);
+        put_long(out, "lat", item->detailed_move.lat);
+        put_long(out, "lng", item->detailed_move.lng);
+        put_long(out, "time", item->detailed_move.time);
+        put_long(out, "accuracy", item->detailed_move.accuracy);
+        PUT_DETAILS(out, &item->detailed_move);
         break;
     case NEARBY_ITEM_ROUNDED_MOVE:
         put_long(out, "user", item->rounded_move.user);

@@ -413,6 +413,8 @@ enum {
     FRIENDSHIP_V1_SCHEMA_ID = 3,
     PROFILE_V1_SCHEMA_ID = 4,
     NEARBY_ITEM_V1_SCHEMA_ID = 13,
+    NEARBY_ITEM_V2_SCHEMA_ID = 82,
+    SHARING_V2_SCHEMA_ID = 57,
     SHARING_V1_SCHEMA_ID = 5,
     MODERATION_ENTRY_V1_SCHEMA_ID = 39,
     MODERATION_ENTRY_V2_SCHEMA_ID = 52
@@ -429,12 +431,14 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case FRIENDSHIP_SCHEMA_ID: RECODE(friendship);
     case PROFILE_V1_SCHEMA_ID: RECODE_OLDER(profile, "\0\0"); // bio and URL
     case PROFILE_SCHEMA_ID: RECODE(profile);
-    case SHARING_V1_SCHEMA_ID: RECODE_OLDER(sharing, "\0"); // until
+    case SHARING_V1_SCHEMA_ID: RECODE_OLDER(sharing, "\0\0"); // until, details
+    case SHARING_V2_SCHEMA_ID: RECODE_OLDER(sharing, "\0");
     case SHARING_SCHEMA_ID: RECODE(sharing);
     case COMMAND_OFFSET_SCHEMA_ID: RECODE(command_offset);
     case DELIVERY_BATCH_SCHEMA_ID: return recode_batch(value, size, out);
     case NEARBY_ITEM_V1_SCHEMA_ID: return recode_nearby_item(codec, value, size, NEARBY_ITEM_SUPERSEDED, out);
-    case NEARBY_ITEM_SCHEMA_ID: return recode_nearby_item(codec, value, size, NEARBY_ITEM_ROUNDED_ROSTER, out);
+    case NEARBY_ITEM_V2_SCHEMA_ID: return recode_nearby_item(codec, value, size, NEARBY_ITEM_ROUNDED_ROSTER, out);
+    case NEARBY_ITEM_SCHEMA_ID: return recode_nearby_item(codec, value, size, NEARBY_ITEM_DETAILED_MOVE, out);
     case HISTORY_ROW_V1_SCHEMA_ID: return recode_history_row_v1(codec, value, size, out);
     case HISTORY_ROW_SCHEMA_ID: return recode_history_row(codec, value, size, out);
     case FOLLOW_COMMAND_V1_SCHEMA_ID: return recode_follow_command_v1(codec, value, size, out);

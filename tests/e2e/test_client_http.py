@@ -54,12 +54,12 @@ def test_friends_are_asked_for_accepted_named_and_blocked(people):
 def test_places_are_shared_reported_found_and_kept(people):
     (ada, a), (ben, b), _ = people
     a('addFriend', ben), b('addFriend', ada)
-    assert a('getSharing') == {'mode': 'off', 'until': None}
+    assert a('getSharing') == {'mode': 'off', 'until': None, 'details': False}
     here, there = ({'lat': lat, 'lng': lng} for lat, lng in (HOME, at(300)))
     error = refused(a, 'report', [here])
     assert (error.kind, error.code) == ('Forbidden', 'sharing_off')
     ends = now_ms() + 3_600_000
-    assert a('setSharing', 'friends', ends) == {'mode': 'friends', 'until': ends}
+    assert a('setSharing', 'friends', ends) == {'mode': 'friends', 'until': ends, 'details': False}
     b('setProfile', name='Ben'), b('setSharing', 'friends')
     earlier, now = now_ms() - 60_000, now_ms()
     assert a('report', [{**here, 'time': earlier}, {**here, 'time': now, 'accuracy': 12}]) == {'accepted': 2, 'sharingOff': 0, 'refused': []}

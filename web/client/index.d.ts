@@ -353,8 +353,8 @@ export interface Sharing {
     readonly mode: SharingMode;
     /** When sharing ends by itself, ms since the epoch; null: it has no end, or is off. */
     readonly until: number | null;
-    /** Friends who see the exact place are told accuracy and details, too; absent: they are not. */
-    readonly details?: boolean;
+    /** Friends who see the exact place are told accuracy and details, too. */
+    readonly details: boolean;
 }
 
 /** A link by which whoever has it sees where I am, without an account. */

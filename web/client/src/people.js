@@ -25,7 +25,7 @@ export function readListedUser({ handle, ...profile }) {
 
 /** @param {any} answer @returns {import('../index.js').Sharing} */
 export function readSharing({ mode, until, details }) {
-    return { mode, until: until ?? null, ...(details === true && { details }) };
+    return { mode, until: until ?? null, details: details === true };
 }
 
 /** @param {any} item @returns {import('../index.js').Link} */

@@ -107,8 +107,8 @@ test('profile and sharing', async () => {
     assert.deepEqual(await api.getProfileOf('8'), { user: '8', name: 'Ben', avatarUrl: 'https://e.org/b', bio: 'Hi', url: 'https://b' });
     assert.equal((await http.soon(api.setProfile({ name: 'Eve', avatarUrl: null, bio: 'B', url: '' }))).name, 'Eve');
     assert.deepEqual(asked.at(-1).body, { name: 'Eve', bio: 'B' });
-    assert.deepEqual(await api.getSharing(), { mode: 'off', until: null });
-    assert.deepEqual(await api.setSharing('friends', 99), { mode: 'friends', until: 99 });
+    assert.deepEqual(await api.getSharing(), { mode: 'off', until: null, details: false });
+    assert.deepEqual(await api.setSharing('friends', 99), { mode: 'friends', until: 99, details: false });
     assert.deepEqual(asked.at(-1).body, { mode: 'friends', until: 99 });
     assert.deepEqual(requests(), ['GET /v1/profile', 'GET /v1/profiles/8', 'PUT /v1/profile', 'PUT /v1/profile', 'GET /v1/sharing', 'PUT /v1/sharing']);
 });

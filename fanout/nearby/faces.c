@@ -46,16 +46,13 @@ struct faces {
     size_t count, ring_room, hand;
     size_t bytes, bytes_max;
     uint64_t changes;
-    struct map *detailed; /* user -> place in `details` */
-    struct face_details *details;
-    size_t details_count, details_room, details_next; /* next: the one that goes when all are taken */
+    struct kept_details *details;
     struct buffer scratch;
 };
 
 struct faces *faces_new(struct profiles *profiles, size_t bytes) {
-    struct faces *faces =
-        MEM_NEW(&(struct faces){.profiles = profiles, .table = map_new(), .detailed = map_new(), .bytes_max = bytes});
-    return faces;
+    return MEM_NEW(&(struct faces){
+        .profiles = profiles, .table = map_new(), .details = kept_details_new(FACES_DETAILED), .bytes_max = bytes});
 }
 
 static struct face *face_new(struct faces *faces, uint32_t lines) {
@@ -78,8 +75,7 @@ void faces_free(struct faces *faces) {
     for (size_t i = 0; i < POOLS; i++) pool_free(faces->pools[i]);
     free(faces->ring);
     map_free(faces->table);
-    map_free(faces->detailed);
-    free(faces->details);
+    kept_details_free(faces->details);
     buffer_free(&faces->scratch);
     free(faces);
 }
@@ -116,7 +112,7 @@ static struct face *add_face(struct faces *faces, int64_t user) {
     buffer_byte(text, '{');
     user_json_find_texts(text, user, faces->profiles);
 
-    bool detailed = map_find(faces->detailed, (uint64_t)user);
+    bool detailed = kept_details_find(faces->details, user);
     size_t room = text->size + WHERE_MAX + (detailed ? DETAILS_MAX : 0);
     uint32_t lines = (uint32_t)((sizeof(struct face) + room + LINE - 1) / LINE);
     make_room(faces, cost(lines));
@@ -135,21 +131,13 @@ static struct face *add_face(struct faces *faces, int64_t user) {
     return face;
 }
 
-static void put_details(const struct faces *faces, struct buffer *text, int64_t user, int64_t time) {
-    const uint64_t *kept = map_find(faces->detailed, (uint64_t)user);
-    const struct face_details *details = kept ? &faces->details[*kept] : NULL;
-    if (!details || details->time != time) return;
-    if (details->accuracy >= 0) json_member_int(text, ",\"accuracy\":", details->accuracy);
-    json_member_details(text, &details->said);
-}
-
 static void place_face(struct faces *faces, struct face *face, const struct face_place *place) {
     struct buffer *text = &faces->scratch;
     buffer_clear(text);
     json_member_place(text, place->at.lat, place->at.lng);
     json_member_int(text, ",\"time\":", place->time);
     if (place->rounded) buffer_string(text, ",\"rounded\":true");
-    if (face->detailed && !place->rounded) put_details(faces, text, face->user, place->time);
+    if (face->detailed && !place->rounded) kept_details_put_json(faces->details, face->user, place->time, text);
     buffer_string(text, ",\"distance_m\":");
     memcpy(face->text + face->who_size, text->data, text->size);
     face->size = face->who_size + (uint32_t)text->size;
@@ -220,30 +208,20 @@ static void renew(struct faces *faces, int64_t user) {
         remove_face(faces, face);
 }
 
-static size_t place_of_details(struct faces *faces, int64_t user) {
-    const uint64_t *kept = map_find(faces->detailed, (uint64_t)user);
-    if (kept) return *kept;
-    if (faces->details_count < FACES_DETAILED) {
-        MEM_ROOM(faces->details, faces->details_count, faces->details_room);
-        return faces->details_count++;
-    }
-    size_t place = faces->details_next++ % FACES_DETAILED;
-    map_remove(faces->detailed, (uint64_t)faces->details[place].user, NULL);
-    return place;
-}
-
-void faces_tell(struct faces *faces, const struct face_details *details) {
-    size_t place = place_of_details(faces, details->user);
-    faces->details[place] = *details;
-    *map_put(faces->detailed, (uint64_t)details->user, NULL) = place;
+bool faces_tell(struct faces *faces, const struct user_details *details) {
+    if (!kept_details_put(faces->details, details)) return false;
     renew(faces, details->user);
+    return details->shown;
 }
 
-void faces_hide(struct faces *faces, int64_t user) {
-    const uint64_t *kept = map_find(faces->detailed, (uint64_t)user);
-    if (!kept) return;
-    faces->details[*kept].time = -1;
-    renew(faces, user);
+bool faces_show(struct faces *faces, int64_t user, bool shown) {
+    struct user_details *details = kept_details_find(faces->details, user);
+    const struct face *face = map_pointer(faces->table, (uint64_t)user);
+    bool changes =
+        details ? details->shown != shown : !shown && face && face->detailed; /* what it says may be kept no more */
+    if (details) details->shown = shown;
+    if (changes) renew(faces, user);
+    return changes;
 }
 
 uint64_t faces_changes(const struct faces *faces) { return faces->changes; }

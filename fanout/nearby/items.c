@@ -125,12 +125,13 @@ static struct lists_move move_of(int64_t user, int32_t lat, int32_t lng, int64_t
     return (struct lists_move){.user = user, .at = {lat, lng}, .time = time, .rounded = rounded};
 }
 
-/* The user may have ended to share them since the report. */
-static void take_details(const struct items *items, const struct detailed_move *move) {
-    if (!sharing_modes_details(items->modes, move->user)) return;
-    faces_tell(items->faces,
-               &(struct face_details){
-                   .user = move->user, .time = move->time, .accuracy = move->accuracy, .said = {DETAILS_OF(move)}});
+/* True: entries with that place may say something else now. */
+static bool take_details(const struct items *items, const struct detailed_move *move) {
+    return faces_tell(items->faces, &(struct user_details){.user = move->user,
+                                                           .time = move->time,
+                                                           .accuracy = move->accuracy,
+                                                           .shown = sharing_modes_details(items->modes, move->user),
+                                                           .said = {DETAILS_OF(move)}});
 }
 
 int items_apply(const struct items *items, int32_t route, const struct deliver_envelope *envelope) {
@@ -153,7 +154,7 @@ int items_apply(const struct items *items, int32_t route, const struct deliver_e
         break;
     case NEARBY_ITEM_DETAILED_MOVE:
         move = move_of(detailed->user, detailed->lat, detailed->lng, detailed->time, false);
-        take_details(items, detailed);
+        move.anew = take_details(items, detailed);
         apply_move(items, route, envelope, &move);
         break;
     case NEARBY_ITEM_ROUNDED_MOVE:

@@ -173,6 +173,7 @@ static void opt_out(struct nearby_screen *product, struct view *view) {
 }
 
 static void opt_in(struct nearby_screen *product, struct view *view) {
+    uplink_show(product->uplink, view_reporter(view));
     if (uplink_joined(view_reporter(view))) return;
     nearby_unbar_all(view_list(view));
     uplink_opted_in(product->uplink, view_reporter(view));
@@ -190,11 +191,12 @@ static void on_sharing(void *context, int64_t user, enum sharing_mode mode) {
         else
             opt_in(product, view);
     }
-    if (!shows_details(product, user)) faces_hide(product->faces, user);
+    bool anew = faces_show(product->faces, user, shows_details(product, user));
     if (mode == SHARING_OFF)
         optouts_add(product->optouts, user);
     else
         optouts_remove(product->optouts, user);
+    if (anew && mode != SHARING_OFF) optouts_tell_anew(product->optouts, user);
 }
 
 static void on_profile(void *context, int64_t user) { faces_forget(((struct nearby_screen *)context)->faces, user); }

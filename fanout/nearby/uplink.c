@@ -73,7 +73,7 @@ static int produce_of(struct uplink *uplink, struct reporter *reporter, int64_t 
         DETAILS_OF(&report->details),
     };
     options->shares(options->context, location.user, &location.opted);
-    location.shown = options->shows_details(options->context, location.user);
+    location.shown = reporter->shown = options->shows_details(options->context, location.user);
     /* A record that is queued while no broker is there would be sent before the latest, for nothing. */
     if (!options->up(options->context)) return -EHOSTDOWN;
     buffer_clear(&uplink->record);
@@ -224,6 +224,13 @@ void uplink_opted_out(struct uplink *uplink, struct reporter *reporter) {
 }
 
 void uplink_opted_in(struct uplink *uplink, struct reporter *reporter) { send_latest(uplink, reporter); }
+
+/* What the phone has said already is told now, not only with its next report. */
+void uplink_show(struct uplink *uplink, struct reporter *reporter) {
+    bool before = reporter->shown;
+    reporter->shown = uplink->options.shows_details(uplink->options.context, session_user(reporter->session));
+    if (reporter->shown && !before) uplink_rejoin(uplink, reporter);
+}
 
 /* ---- the end of a session ---- */
 

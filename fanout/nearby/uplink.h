@@ -35,12 +35,13 @@ struct reporter {
     bool held;         /* held_report is to be produced at report_ms */
 
     bool joined;                   /* a JOIN was produced since it opted in */
+    bool shown;                    /* friends are told its details */
     int32_t accuracy;              /* of the latest report */
-    struct report_details details; /* likewise */
     struct session *session;       /* NULL: it has not reported yet */
     struct nearby *list;           /* holds its place */
     int64_t number;                /* the session's */
     int64_t before;                /* of the phone's session before, whose QUIT goes in front of the JOIN; 0: of none */
+    struct report_details details; /* of the latest report */
     struct reporter *unsent_next, **unsent_link; /* uplink->unsent; link NULL: its latest report was produced */
     struct report
         held_report; /* its place counts once routers are told: they would not send whom it brings near again */
@@ -81,6 +82,7 @@ void uplink_rejoin(struct uplink *uplink, struct reporter *reporter);      /* as
 void uplink_rejoin_soon(struct uplink *uplink, struct reporter *reporter); /* within a second: its route is another */
 void uplink_opted_out(struct uplink *uplink, struct reporter *reporter);
 void uplink_opted_in(struct uplink *uplink, struct reporter *reporter); /* one that has not joined */
+void uplink_show(struct uplink *uplink, struct reporter *reporter);     /* whether details are told may have changed */
 void uplink_leave(struct uplink *uplink, struct reporter *reporter);    /* a report that is held back goes out now */
 void uplink_quit(struct uplink *uplink, struct reporter *reporter);     /* a QUIT; one that is lost is made good by the
                                                                         next JOIN or by inactivity */

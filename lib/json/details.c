@@ -71,6 +71,12 @@ bool details_given(const struct report_details *details) {
     return false;
 }
 
+bool details_same(const struct report_details *a, const struct report_details *b) {
+    for (int i = 0; i < DETAILS_MEMBERS; i++)
+        if (value_of(a, i) != value_of(b, i)) return false;
+    return true;
+}
+
 bool details_valid(const struct report_details *details) {
     for (int i = 0; i < DETAILS_MEMBERS; i++) {
         double greatest = i == CHARGING ? 1 : i == ACTIVITY ? ACTIVITIES - 1 : SCALES[i].greatest * SCALES[i].unit;

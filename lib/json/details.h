@@ -25,6 +25,7 @@ extern const char *const ACTIVITY_WORDS[]; /* NULL behind the last */
 int json_want_details(const json_t *object, struct report_details *details, struct error *error);
 
 bool details_given(const struct report_details *details);
+bool details_same(const struct report_details *a, const struct report_details *b);
 bool details_valid(const struct report_details *details); /* in the bounds of json_want_details */
 
 void json_member_details(struct buffer *out, const struct report_details *details); /* ,"battery":0.57 and so on */

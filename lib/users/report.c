@@ -9,12 +9,21 @@ enum {
 
 enum { SHARING_V2 = 57, SHARING_V2_LACKS = 1 };
 
-void report_encode(struct buffer *out, const struct location *location) {
+/* Places that are said again are for friends only. */
+static bool says_more(const struct location *location) {
     const struct report_details details = {DETAILS_OF(location)};
+    bool told = location->shown && (location->accuracy >= 0 || details_given(&details));
+    switch (location->kind) {
+    case LOCATION_REPORT:
+    case LOCATION_JOIN: return told || details_given(&details);
+    case LOCATION_REJOIN: return told;
+    default: return false;
+    }
+}
+
+void report_encode(struct buffer *out, const struct location *location) {
     size_t before = out->size;
-    bool given = details_given(&details);
-    bool report = location->kind == LOCATION_REPORT || location->kind == LOCATION_JOIN;
-    if (report && (given || (location->shown && location->accuracy >= 0))) {
+    if (says_more(location)) {
         event_encode_location(out, location);
         return;
     }

@@ -47,13 +47,48 @@ def test_friends_see_them_as_the_user_chose(cluster, users):
         with cluster.online(ada, *HOME) as other:  # by a socket, too
             other.report(*HOME, battery=0.25)
             eventually(lambda: phone.screen[ada].get('battery') == 0.25, 20)
-        sharing(http)  # at once: what comes from now on says nothing
+        sharing(http)
+        eventually(lambda: of(phone.screen[ada]) == {}, 5)  # without another report
         assert told(**DETAILS, accuracy=12) == {}
         with cluster.online(ben, *HOME) as late:
             item = eventually(lambda: late.screen.get(ada), 20)
             assert not of(item)
     newest = eventually(lambda: (rows := http.items('/v1/history')) and rows[-1].get('battery') == 0.57 and rows[-1], 20)
     assert newest['accuracy'] == 12  # history has all
+
+
+def test_the_choice_counts_at_once(cluster, users):
+    """What a phone has said already appears and disappears, time and again, on screens and in answers, and on no screen that has the cell."""
+    ada, ben, cleo = users(3)
+    cluster.share(ada, ben, cleo)
+    cluster.befriend((ada, ben), (ada, cleo))
+    http = cluster.http(ada)
+    http.ok('PUT', f'/v1/friends/{cleo}/rounded')
+    with cluster.online(ben, *HOME) as phone, cluster.online(cleo, *HOME) as rounded, cluster.online(ada, *HOME) as mine:
+        said = {**DETAILS, 'accuracy': 12}
+        mine.report(*HOME, **said)
+        time = eventually(lambda: (item := phone.screen.get(ada)) and item['lat'] == pytest.approx(HOME[0], abs=1e-6) and item['time'], 20)
+        for details in True, False, True, False:
+            wanted = said if details else {}
+            sharing(http, details=details)
+            eventually(lambda wanted=wanted: of(phone.screen[ada]) == wanted, 10)
+            assert phone.screen[ada]['time'] >= time
+            eventually(lambda wanted=wanted: [of(item) for item in cluster.http(ben).ok('GET', '/v1/nearby')['items']] == [wanted], 10)
+            assert [of(item) for item in cluster.http(cleo).ok('GET', '/v1/nearby')['items']] == [{}]
+        sharing(http, details=True)
+        eventually(lambda: of(phone.screen[ada]) == said, 10)
+        cluster.share(ada, mode='off')
+        eventually(lambda: ada not in phone.screen, 10)
+        assert not any(of(item) for frame in rounded.frames for item in [*frame.get('items', []), *frame.get('near', [])])
+
+
+def test_a_link_shows_no_details(cluster, user):
+    http = cluster.http(user)
+    sharing(http, details=True)
+    secret = http.ok('POST', '/v1/links', json={'until': now_ms() + 3_600_000})['url'].split('#')[1]
+    http.ok('POST', '/v1/locations', json={'lat': HOME[0], 'lng': HOME[1], 'time': now_ms(), 'accuracy': 12, **DETAILS})
+    place = eventually(lambda: (answer := cluster.http(user).get(f'/v1/links/{secret}/place')).status_code == 200 and answer.json(), 20)
+    assert place.keys() == {'name', 'lat', 'lng', 'time', 'until'}
 
 
 @pytest.mark.parametrize('details', [1, 'yes', None])

@@ -70,6 +70,31 @@ def test_the_app_reports_and_sees_friends(town, users):
     assert told(app.report(*HOME)).keys() == {ben, cleo}
 
 
+def test_the_app_is_told_what_friends_show(town, users):
+    ada, ben, cleo, dave = users(4)
+    town.share(ada, ben, cleo, dave)
+    town.befriend((ada, ben), (ada, cleo), (ada, dave))
+    town.http(cleo).ok('PUT', f'/v1/friends/{ada}/rounded')
+    for user in ben, cleo:
+        town.http(user).ok('PUT', '/v1/sharing', json={'mode': 'friends', 'details': True})
+    app = App(town, ada)
+    said = {'acc': 14, 'batt': 72, 'bs': 1, 'vel': 18, 'cog': 271, 'vac': 3}
+
+    def shown():
+        for user in ben, cleo, dave:
+            App(town, user).report(*HOME, **said)
+        friends = told(app.report(*HOME))
+        assert friends.keys() == {ben, cleo, dave}
+        return {user: {name: friends[user][0][name] for name in friends[user][0].keys() & said.keys()} for user in friends}
+
+    eventually(lambda: shown() == {ben: said, cleo: {'acc': 1000}, dave: {}}, 30)
+    town.http(ben).ok('POST', '/v1/locations', json={'lat': HOME[0], 'lng': HOME[1], 'time': now_ms(), 'charging': True, 'activity': 'driving'})
+    place = eventually(lambda: (now := told(app.report(*HOME))[ben][0]).get('bs') == 2 and now, 30)
+    assert not place.keys() & (said.keys() - {'bs'})
+    town.http(ben).ok('PUT', '/v1/sharing', json={'mode': 'friends'})
+    eventually(lambda: 'bs' not in told(app.report(*HOME))[ben][0], 30)
+
+
 def test_what_is_no_place_is_taken_and_lost(town, user):
     town.share(user)
     app, ends = App(town, user), town.topics.ends('locations')

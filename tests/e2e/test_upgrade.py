@@ -10,8 +10,8 @@ from drills.world import World
 from harness.cluster import build_folder
 from harness.releases import Missing, last_release
 
-# The order of docs/OPERATIONS.md, "Upgrading": those who are asked before those who ask, and edges before routers.
-TIERS = 'feed', 'moderation', 'comments', 'fanout', 'router', 'history-sink', 'ingest'
+# The order of docs/OPERATIONS.md, "Upgrading": those who are asked before those who ask, and who reads reports before who writes them.
+TIERS = 'feed', 'moderation', 'comments', 'router', 'history-sink', 'fanout', 'ingest'
 WITHIN_S = 20  # lists, timelines, threads: as long as a kill may take
 CALM_S = 10
 

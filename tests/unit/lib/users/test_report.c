@@ -36,7 +36,11 @@ TEST(what_says_no_more_is_written_as_version_1) {
     is_written_as(location, NEWEST);
     location.kind = LOCATION_JOIN;
     is_written_as(location, NEWEST);
-    location.kind = LOCATION_QUIT; // places that are said again say no more
+    location.kind = LOCATION_REJOIN; // places that are said again are for friends only
+    is_written_as(location, V1);
+    location.shown = true;
+    is_written_as(location, NEWEST);
+    location.kind = LOCATION_QUIT;
     is_written_as(location, V1);
     location = plain;
     location.activity = 3;

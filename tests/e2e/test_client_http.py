@@ -82,6 +82,25 @@ def test_places_are_shared_reported_found_and_kept(people):
     assert (told['accepted'], [one['time'] for one in told['refused']]) == (1, [ends])
 
 
+def test_friends_are_told_what_phones_say(people):
+    (ada, a), (ben, b), _ = people
+    a('addFriend', ben), b('addFriend', ada)
+    said = {'battery': 0.5, 'charging': True, 'speed': 1.5, 'course': 270.5, 'activity': 'walking', 'verticalAccuracy': 3}
+    b('setSharing', 'friends')
+    assert a('setSharing', 'friends', None, True)['details'] is True
+    eventually(lambda: a('getSharing')['details'], what='the gateway knows')
+
+    def told():
+        for api in a, b:
+            api('report', [{'lat': HOME[0], 'lng': HOME[1], 'accuracy': 12, **said}])
+        return [{name: one.get(name) for name in (*said, 'accuracy')} for one in b('getNearby')['items']]
+
+    eventually(lambda: told() == [{**said, 'accuracy': 12}], what='what the phone says')
+    assert not [name for one in a('getNearby')['items'] for name in said if one.get(name) is not None]
+    history = eventually(lambda: b.all('getHistory'), what='the history')
+    assert {name: history[-1].get(name) for name in said} == said
+
+
 def test_a_link_shows_the_place_to_whoever_has_it(people):
     (_, a), (_, b), _ = people
     ends = now_ms() + 3_600_000

@@ -18,7 +18,7 @@ export interface Details {
     readonly verticalAccuracy?: number;
 }
 
-/** A friend who is near. Details, and the accuracy: of friends who share them, from their next report on. */
+/** A friend who is near. Details, and the accuracy: of friends who share them. */
 export interface Friend extends LatLng, Details {
     /** Metres. */
     readonly accuracy?: number;
@@ -385,7 +385,9 @@ export interface Report extends LatLng, Details {
 }
 
 /** A friend near me, as a socket would list it. */
-export interface NearbyFriend extends Profile, LatLng {
+export interface NearbyFriend extends Profile, LatLng, Details {
+    /** Metres. */
+    readonly accuracy?: number;
     /** Metres from my last report. */
     readonly distance: number;
     /** Of the friend's last report, ms since the epoch. */

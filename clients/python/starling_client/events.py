@@ -37,7 +37,7 @@ class Friend:
     rounded: bool = False
     """The friend lets me see only about where they are: the place is the centre of a cell."""
     accuracy: float | None = None
-    """Metres; of friends who share it, as details, from their next report on."""
+    """Metres; of friends who share it, as details."""
     details: Details = NO_DETAILS
 
 

@@ -115,6 +115,9 @@ class NearbyFriend(Profile):
     """Of the friend's last report, ms since the epoch."""
     rounded: bool = False
     """The friend lets me see only about where they are: the place is the centre of a cell."""
+    accuracy: float | None = None
+    """Metres; of friends who share it, as details."""
+    details: Details = NO_DETAILS
 
 
 @dataclass(frozen=True)
@@ -212,7 +215,8 @@ def read_link_place(answer: dict[str, Any]) -> LinkPlace:
 
 
 def read_nearby(answer: dict[str, Any]) -> NearbyPage:
-    friends = [NearbyFriend(*_profile(item), item['lat'], item['lng'], item['distance_m'], item['time'], item.get('rounded') is True)
+    friends = [NearbyFriend(*_profile(item), item['lat'], item['lng'], item['distance_m'], item['time'], item.get('rounded') is True,
+                            item.get('accuracy'), read_details(item))
                for item in answer['items']]
     return NearbyPage(friends, answer.get('next'), answer.get('time'))
 

@@ -35,7 +35,7 @@ class Reporter:
 
     def hello(self) -> dict[str, Any]:
         """The members that a hello has for its position; it counts as sent."""
-        return self._report(self.place) if self.place else {}
+        return {**self._report(self.place), **self._said} if self.place else {}
 
     def welcomed(self, every: float) -> None:
         """The server takes reports, and wants one that often (s)."""

@@ -54,11 +54,12 @@ async def test_a_link_is_made_once_listed_read_without_a_token_and_ended(server,
 @with_api
 async def test_places_of_friends_of_mine_and_who_sees_me(server, api):
     server.answers = [
-        (200, {'items': [{'user': 7, 'name': 'Ada', 'avatar_url': '', 'lat': 1.5, 'lng': 2, 'time': 9, 'distance_m': 12.5}], 'next': None, 'time': 8}),
+        (200, {'items': [{'user': 7, 'name': 'Ada', 'avatar_url': '', 'lat': 1.5, 'lng': 2, 'time': 9, 'distance_m': 12.5, 'accuracy': 4,
+                         'charging': True}], 'next': None, 'time': 8}),
         (200, {'items': [{'user': 7, 'near': True}, {'user': 8, 'near': False}], 'next': 8, 'mode': 'friends', 'visible': True}),
         (200, {'items': [{'lat': 1, 'lng': 2, 'time': 3, 'accuracy': None, 'received': 4, 'battery': 0.5}], 'next': 'c'})]
     near = await api.get_nearby(since=8)
-    assert (near.items, near.next, near.time) == ([NearbyFriend(7, 'Ada', None, 1.5, 2, 12.5, 9)], None, 8)
+    assert (near.items, near.next, near.time) == ([NearbyFriend(7, 'Ada', None, 1.5, 2, 12.5, 9, accuracy=4, details=Details(charging=True))], None, 8)
     audience = await api.get_audience(after=3)
     assert (audience.items, audience.mode, audience.visible) == ([Watcher(7, True), Watcher(8, False)], 'friends', True)
     history = await api.get_history(from_ms=1, to_ms=9, limit=1)

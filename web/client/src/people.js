@@ -49,8 +49,9 @@ export function readOutcome({ user, state, since }) {
 }
 
 /** @param {any} item @returns {import('../index.js').NearbyFriend} */
-export function readNearby({ lat, lng, distance_m: distance, time, rounded, ...profile }) {
-    return { ...readProfile(profile), lat, lng, distance, time, rounded: rounded === true };
+export function readNearby({ lat, lng, distance_m: distance, time, rounded, accuracy, ...item }) {
+    const place = { lat, lng, distance, time, rounded: rounded === true };
+    return { ...readProfile(item), ...place, ...(accuracy !== undefined && { accuracy }), ...readDetails(item) };
 }
 
 /** @param {any} item @returns {import('../index.js').Place} */

@@ -53,7 +53,7 @@ export class Reporter {
 
     /** @returns {Record<string, unknown>} the members that a hello has for its position; it counts as sent */
     hello() {
-        return this.#place ? this.#report() : {};
+        return this.#place ? { ...this.#report(), ...this.#said } : {};
     }
 
     /** The server takes reports, and wants one that often. @param {number} everyMs */

@@ -61,12 +61,14 @@ test('links: made once, listed, read without a token, ended', async () => {
 
 test('places: of friends, of mine, and who sees me', async () => {
     http.answers = [
-        [200, { items: [{ user: 7, name: 'Ada', avatar_url: '', lat: 1.5, lng: 2, time: 9, distance_m: 12.5, rounded: true }], next: null, time: 8 }],
+        [200, { items: [{ user: 7, name: 'Ada', avatar_url: '', lat: 1.5, lng: 2, time: 9, distance_m: 12.5, rounded: true },
+            { user: 8, lat: 1, lng: 2, time: 9, distance_m: 1, accuracy: 4, battery: 0.5 }], next: null, time: 8 }],
         [200, { items: [{ user: 7, near: true }, { user: 8, near: false }], next: 8, mode: 'friends', visible: true }],
         [200, { items: [{ lat: 1, lng: 2, time: 3, accuracy: null, received: 4, speed_mps: 1.5, charging: false, later: 1 }], next: 'c' }],
     ];
     assert.deepEqual(await api.getNearby({ since: 8 }), {
-        items: [{ user: '7', name: 'Ada', avatarUrl: null, lat: 1.5, lng: 2, distance: 12.5, time: 9, rounded: true }], next: null, time: 8,
+        items: [{ user: '7', name: 'Ada', avatarUrl: null, lat: 1.5, lng: 2, distance: 12.5, time: 9, rounded: true },
+            { user: '8', name: null, avatarUrl: null, lat: 1, lng: 2, distance: 1, time: 9, rounded: false, accuracy: 4, battery: 0.5 }], next: null, time: 8,
     });
     assert.deepEqual(await api.getAudience({ after: '3' }), {
         items: [{ user: '7', near: true }, { user: '8', near: false }], next: '8', mode: 'friends', visible: true,

@@ -126,8 +126,9 @@ def test_cursors_of_exports_say_nothing_about_others(everything, users):
 def test_who_has_nothing_exports_nothing(everything, user):
     pages = list(iter_pages(everything.http(user)))
     assert list(dict.fromkeys(page['kind'] for page in pages)) == list(KINDS)
-    assert pages[0]['items'] == [{'user': user, 'name': None, 'avatar_url': None, 'bio': None, 'url': None, 'sharing': 'off', 'until': None, 'details': False, 'nearby_muted': [],
-                                  'handle': None, 'visibility': 'everybody', 'notices': {'read': None, 'preferences': TOLD}}]
+    assert pages[0]['items'] == [{'user': user, 'name': None, 'avatar_url': None, 'bio': None, 'url': None, 'sharing': 'off', 'until': None,
+                                  'details': False, 'nearby_muted': [], 'handle': None, 'visibility': 'everybody',
+                                  'notices': {'read': None, 'preferences': TOLD}}]
     assert not any(page['items'] for page in pages[1:])
 
 

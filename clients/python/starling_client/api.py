@@ -284,7 +284,7 @@ class StarlingApi:
     async def get_sharing(self) -> Sharing:
         return read_sharing(await self._http.ask('/v1/sharing'))
 
-    async def set_sharing(self, mode: str, until: int | None = None, *, details: bool = False) -> Sharing:
+    async def set_sharing(self, mode: str, until: int | None = None, details: bool = False) -> Sharing:
         """mode: off, friends or public. until: sharing ends by itself then, ms since the epoch. details: friends who see the exact place are told
         accuracy and Details, too."""
         choice = {'mode': mode, **({} if until is None else {'until': until}), **({'details': True} if details else {})}

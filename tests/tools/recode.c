@@ -653,7 +653,7 @@ static int write_file(const char *path) {
     FILE *file = fopen(path, "wbx");
     if (!file) return fail_errno(path);
     struct container_writer *writer =
-        container_writer_new(path, -1, &(struct container_output){.context = file, .write = stream_write});
+        container_writer_new(path, -1, true, &(struct container_output){.context = file, .write = stream_write});
     int rc = 0;
     while (rc == 0 && next_value(&value)) {
         struct history_row row;

@@ -34,7 +34,7 @@ enum { CLI_WRONG_USAGE = 2, CLI_DONE = -1 };
 
 /* ops.addresses where nobody says otherwise: the daemons' own defaults. */
 #define CLI_OPS_ADDRESSES                                                                                              \
-    "127.0.0.1:9110,127.0.0.1:9120,127.0.0.1:9130,127.0.0.1:9150,127.0.0.1:9160,127.0.0.1:9140,127.0.0.1:9170"
+    "127.0.0.1:9110,127.0.0.1:9120,127.0.0.1:9130,127.0.0.1:9150,127.0.0.1:9160,127.0.0.1:9180,127.0.0.1:9140,127.0.0.1:9170"
 
 struct cli {
     struct config *config;

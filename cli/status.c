@@ -240,10 +240,11 @@ const struct cli_command STATUS_COMMAND = {
              "--live needs no broker: it asks the daemons themselves. One that does not answer within two seconds\n"
              "is away.\n\n"
              "PARTS: partitions that it owns, + those that it stands by for.\n\n"
-             "LAG: age of the oldest input that waits (router, feed); records that wait (comments, history-sink,\n"
-             "moderation); how late the event loop is (fanout).\n\n"
+             "LAG: age of the oldest input that waits (router, feed); records that wait (comments, places,\n"
+             "history-sink, moderation); how late the event loop is (fanout).\n\n"
              "REC/S: requests (ingest), reports of owned users (router), items of deliveries (fanout), commands\n"
-             "(feed, comments), rows (history-sink), records (moderation).",
+             "(feed, comments), reports of users with places, and changes (places), rows (history-sink), records\n"
+             "(moderation).",
     .run = run,
     .refused_code = STATUS_DOWN,
     .usage_code = STATUS_UNUSABLE,

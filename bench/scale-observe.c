@@ -14,8 +14,10 @@
 #include "base/mem.h"
 #include "bench/arguments.h"
 #include "event/codec.h"
+#include "json/details.h"
 #include "router/presence.h"
 #include "router/report_clock.h"
+#include "users/report.h"
 
 enum { REPORTS = 2000000, BATCH = 10000, MILLION = 1000000, ROUTES = 1000, PARTITIONS = 16, SLOT = 40, ROWS_MAX = 16 };
 
@@ -33,7 +35,8 @@ static struct location report_of(int64_t user, int64_t time, enum location_kind 
                              .session = time << 21 | (int64_t)(h & 0x1fffff),
                              .route = (int32_t)(user % ROUTES),
                              .opted = user,
-                             .accuracy = -1};
+                             .accuracy = -1,
+                             DETAILS_NONE};
 }
 
 /* The records of one batch, one behind the other. */
@@ -46,7 +49,7 @@ static void batch_fill(struct batch *batch, int64_t online, uint64_t first, int6
     buffer_clear(&batch->bytes);
     for (uint64_t i = 0; i < BATCH; i++) {
         struct location event = report_of((int64_t)(hash_u64(first + i) % (uint64_t)online), time, LOCATION_REPORT);
-        event_encode_location(&batch->bytes, &event);
+        report_encode(&batch->bytes, &event);
         batch->ends[i] = batch->bytes.size;
     }
 }

@@ -36,6 +36,7 @@ struct user_export {
     struct buffer user_members; /* with name and avatar, as members of JSON */
     const char *sharing;        /* a mode */
     int64_t until;              /* when it ends, ms; 0: it has no end */
+    bool details;               /* friends are told what the phone says beside the place */
     struct mutes *mutes;        /* of friends nearby, of all users of the partition */
     int code;                   /* the first failure of printing what was read */
 };
@@ -161,6 +162,7 @@ static void take_sharing(void *context, const struct kafka_record *record) {
     if (sharing.until && sharing.until <= clock_wall_ms()) sharing = (struct sharing){.mode = SHARING_OFF};
     export->sharing = SHARING_WORDS[sharing.mode];
     export->until = sharing.mode == SHARING_OFF ? 0 : sharing.until;
+    export->details = sharing.mode != SHARING_OFF && sharing.details;
 }
 
 static void take_mute(void *context, const struct kafka_record *record) {
@@ -211,7 +213,7 @@ static int print_account(struct user_export *export) {
             json_put_int(&item, export->until);
         else
             buffer_string(&item, "null");
-        buffer_string(&item, ",\"nearby_muted\":");
+        buffer_format(&item, ",\"details\":%s,\"nearby_muted\":", export->details ? "true" : "false");
         mutes_json_put(&item, mutes_of(export->mutes, export->user));
         buffer_string(&item, ",\"handle\":");
         if (handle)

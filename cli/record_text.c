@@ -101,6 +101,7 @@ static bool nearby_names(struct codec *codec, const uint8_t *payload, size_t siz
     if (delivery_read_nearby(codec, payload, size, &item)) return false;
     switch (item.kind) {
     case NEARBY_ITEM_MOVE: return item.move.user == user;
+    case NEARBY_ITEM_DETAILED_MOVE: return item.detailed_move.user == user;
     case NEARBY_ITEM_ROUNDED_MOVE: return item.rounded_move.user == user;
     case NEARBY_ITEM_ROSTER: return roster_names(&item.roster.friends, user);
     case NEARBY_ITEM_ROUNDED_ROSTER: return roster_names(&item.rounded_roster.friends, user);

@@ -14,6 +14,7 @@
 #include "router/friendship.h"
 #include "router/presence.h"
 #include "users/half.h"
+#include "users/report.h"
 
 enum { LEAVE_UNTRACKED = 0 };
 
@@ -115,7 +116,7 @@ int record_collector_leave(struct record_collector *collector, int64_t user, int
                              .opted = opted,
                              .accuracy = -1};
     buffer_clear(&collector->value);
-    event_encode_location(&collector->value, &event);
+    report_encode(&collector->value, &event);
     int code = send_value(collector, &TOPIC_LOCATIONS, user, ticket);
     if (!code) collector->options.metrics->leaves->value++;
     return code;

@@ -7,6 +7,7 @@ enum {
     SECOND_MS = 1000,
     STATE_BATCH =
         4000, /* records of state taken in one go: more are cheaper to apply, and reports wait so long (30 ms) */
+    DETAILED = 1 << 16, /* users, of whom details are kept */
     QUEUED_BATCHES = 10 /* transactions' worth of commands that may be queued before their reading is paused */
 };
 
@@ -46,6 +47,7 @@ static void make_basics(struct router *router) {
     const struct router_settings *settings = router->settings;
     router_metrics_init(&router->metrics, service_metrics(router->service));
     router->presence = presence_new(router->inactive_ms);
+    router->details = kept_details_new(DETAILED);
     router->codec = codec_new();
     router->epochs = epochs_new();
     router->clock =
@@ -177,4 +179,5 @@ void router_free_parts(struct router *router) {
     codec_free(router->codec);
     report_clock_free(router->clock);
     presence_free(router->presence);
+    kept_details_free(router->details);
 }

@@ -32,6 +32,7 @@
 #include "router/reports.h"
 #include "router/router.h"
 #include "tasks/tasks.h"
+#include "users/kept_details.h"
 
 struct router {
     struct service *service;
@@ -47,6 +48,7 @@ struct router {
     struct router_metrics metrics;
 
     struct presence *presence;
+    struct kept_details *details; /* what phones say beside the place, of users who show it */
     struct report_clock *clock;
     struct codec *codec;
     struct epochs *epochs;

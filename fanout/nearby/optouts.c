@@ -30,7 +30,13 @@ void optouts_free(struct optouts *optouts) {
     free(optouts);
 }
 
-void optouts_add(struct optouts *optouts, int64_t user) { map_put(optouts->waiting, (uint64_t)user, NULL); }
+void optouts_add(struct optouts *optouts, int64_t user) {
+    *map_put(optouts->waiting, (uint64_t)user, NULL) = LISTS_GONE;
+}
+
+void optouts_tell_anew(struct optouts *optouts, int64_t user) {
+    *map_put(optouts->waiting, (uint64_t)user, NULL) = LISTS_ANEW;
+}
 
 void optouts_remove(struct optouts *optouts, int64_t user) {
     map_remove(optouts->waiting, (uint64_t)user, NULL);
@@ -62,7 +68,7 @@ bool optouts_slice(struct optouts *optouts) {
         optouts->next = view_next(view);
         uint32_t slots = view_list(view)->table.capacity;
         looks += VIEW_LOOKS + (users < slots ? users : slots);
-        if (nearby_remove_all(view_list(view), optouts->users)) view_changed(optouts->views, view);
+        if (nearby_change_all(view_list(view), optouts->users)) view_changed(optouts->views, view);
     }
     return optouts->next != NULL;
 }

@@ -20,6 +20,7 @@
 
 #include "ingest/owners.h"
 #include "ingest/product.h"
+#include "json/details.h"
 
 /* The section of the gateway's configuration: values of NEARBY_SECTION (ingest/products.h). */
 struct nearby_settings {
@@ -60,6 +61,8 @@ struct near_friend {
     int32_t lat, lng; /* 1e-7 degrees */
     double distance_m;
     bool rounded;
+    int64_t accuracy; /* metres; -1 here and in details: not said, or not to the caller */
+    struct report_details details;
 };
 typedef void near_put_friend(struct buffer *body, const struct near_friend *near, struct profiles *profiles);
 

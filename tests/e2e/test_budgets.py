@@ -7,7 +7,7 @@ from harness.broker import REPOSITORY
 
 ROW = re.compile(r'^\| `(\w+)` \| (\w+) \| ([^|]+) \| ([^|]+) \| [^|]+ \| ([a-z, -]+) \|$', re.MULTILINE)
 UNITS = {None: 1, 'KiB': 1 << 10, 'MiB': 1 << 20, 'GiB': 1 << 30}
-DAEMONS = ('ingest', 'router', 'fanout', 'feed', 'comments', 'history-sink', 'moderation')
+DAEMONS = ('ingest', 'router', 'fanout', 'feed', 'comments', 'places', 'history-sink', 'moderation')
 SERIES = re.compile(r'^starling_budget_(limit|per_second)\{what="(\w+)",by="(\w+)"\}$')
 
 

@@ -54,12 +54,12 @@ def test_friends_are_asked_for_accepted_named_and_blocked(people):
 def test_places_are_shared_reported_found_and_kept(people):
     (ada, a), (ben, b), _ = people
     a('addFriend', ben), b('addFriend', ada)
-    assert a('getSharing') == {'mode': 'off', 'until': None}
+    assert a('getSharing') == {'mode': 'off', 'until': None, 'details': False}
     here, there = ({'lat': lat, 'lng': lng} for lat, lng in (HOME, at(300)))
     error = refused(a, 'report', [here])
     assert (error.kind, error.code) == ('Forbidden', 'sharing_off')
     ends = now_ms() + 3_600_000
-    assert a('setSharing', 'friends', ends) == {'mode': 'friends', 'until': ends}
+    assert a('setSharing', 'friends', ends) == {'mode': 'friends', 'until': ends, 'details': False}
     b('setProfile', name='Ben'), b('setSharing', 'friends')
     earlier, now = now_ms() - 60_000, now_ms()
     assert a('report', [{**here, 'time': earlier}, {**here, 'time': now, 'accuracy': 12}]) == {'accepted': 2, 'sharingOff': 0, 'refused': []}
@@ -80,6 +80,25 @@ def test_places_are_shared_reported_found_and_kept(people):
         assert (error.kind, 'lat is ' in error.message) == ('InvalidPosition', True)
     told = a('report', [here, {**here, 'time': ends}])
     assert (told['accepted'], [one['time'] for one in told['refused']]) == (1, [ends])
+
+
+def test_friends_are_told_what_phones_say(people):
+    (ada, a), (ben, b), _ = people
+    a('addFriend', ben), b('addFriend', ada)
+    said = {'battery': 0.5, 'charging': True, 'speed': 1.5, 'course': 270.5, 'activity': 'walking', 'verticalAccuracy': 3}
+    b('setSharing', 'friends')
+    assert a('setSharing', 'friends', None, True)['details'] is True
+    eventually(lambda: a('getSharing')['details'], what='the gateway knows')
+
+    def told():
+        for api in a, b:
+            api('report', [{'lat': HOME[0], 'lng': HOME[1], 'accuracy': 12, **said}])
+        return [{name: one.get(name) for name in (*said, 'accuracy')} for one in b('getNearby')['items']]
+
+    eventually(lambda: told() == [{**said, 'accuracy': 12}], what='what the phone says')
+    assert not [name for one in a('getNearby')['items'] for name in said if one.get(name) is not None]
+    history = eventually(lambda: b.all('getHistory'), what='the history')
+    assert {name: history[-1].get(name) for name in said} == said
 
 
 def test_a_link_shows_the_place_to_whoever_has_it(people):

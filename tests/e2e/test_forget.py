@@ -48,7 +48,7 @@ def check_gone(some):
     assert [(report['subject'], report['what']) for report in some.exported()['reports']] == [(f'post:{some.theirs["id"]}', 'report')]
     eventually(lambda: [(c['text'], c['state']) for c in some.exported()['comments']] == [(None, 'deleted')], what='the search follows')
     assert some.exported()['account'] == [{'user': user, 'name': None, 'avatar_url': None, 'bio': None, 'url': None, 'sharing': 'off', 'until': None,
-                                          'nearby_muted': [], 'handle': None, 'visibility': 'everybody',
+                                          'details': False, 'nearby_muted': [], 'handle': None, 'visibility': 'everybody',
                                           'notices': {'read': None, 'preferences': TOLD}}]
     assert cluster.http(some.fan).get(f'/v1/profiles/{user}').status_code == 404
     assert cluster.http(some.fan).get(f'/v1/handles/{some.handle}').status_code == 404

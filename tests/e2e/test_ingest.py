@@ -2,6 +2,7 @@
 ingest/gateway.c, ingest/limits.c, ingest/owners.c, ingest/products.c, ingest/write.c, ingest/nearby/friends.c, ingest/nearby/locations.c,
 ingest/nearby/nearby.c, ingest/nearby/parts.c, ingest/nearby/profiles.c, ingest/nearby/sharing.c and lib/users/user_copies.c."""
 import functools
+import json
 import re
 import socket
 import subprocess
@@ -53,6 +54,29 @@ def test_a_report(shared_cluster, member):
     assert opted == offsets[user.to_bytes(8, 'big')]
 
 
+DETAILS = {'battery': 0.57, 'charging': True, 'speed_mps': 1.389, 'course': 270.25, 'activity': 'walking', 'vertical_accuracy_m': 3.5}
+DETAILS_STORED = {'battery': 570, 'charging': 1, 'speed': 1389, 'course': 27025, 'activity': 2, 'vertical_accuracy': 350}
+
+
+def test_details_are_kept_with_a_report(shared_cluster, member):
+    user, http = member
+    body = {'locations': [report(time=1000), report(time=1001, **DETAILS), report(time=1002, battery=0, charging=False)]}
+    http.ok('POST', '/v1/locations', json=body)
+    http.ok('POST', '/v1/locations', data=avro({'time': 1003, **DETAILS_STORED}), headers=AVRO)
+    plain, full, some, binary = said(shared_cluster, user)
+    assert 'battery' not in plain  # written as version 1
+    assert DETAILS_STORED.items() <= full.items() and DETAILS_STORED.items() <= binary.items()
+    assert (some['battery'], some['charging'], some['speed'], some['shown']) == (0, 0, -1, False)
+    rows = eventually(lambda: len(rows := http.ok('GET', '/v1/history')['items']) == 4 and rows, 20)
+    assert [{name: row[name] for name in row.keys() & DETAILS.keys()} for row in rows] == \
+        [{}, DETAILS, {'battery': 0, 'charging': False}, DETAILS]
+    lines = http.get('/v1/history', headers={'Accept': 'text/csv'}).text.splitlines()
+    assert lines[0].endswith(',received,battery,charging,speed_mps,course,activity,vertical_accuracy_m')
+    assert lines[1].endswith(',,,,,,') and lines[2].endswith(',0.57,true,1.389,270.25,walking,3.5')
+    lines = [json.loads(line) for line in http.get('/v1/history', headers={'Accept': 'application/x-ndjson'}).text.splitlines()]
+    assert DETAILS.items() <= lines[1].items() and lines[2]['battery'] == 0
+
+
 def test_several_reports_in_order(shared_cluster, member):
     user, http = member
     body = {'locations': [report(time=1000 + i) for i in range(5)]}
@@ -80,6 +104,8 @@ BAD_REPORTS = [
     (400, 'bad_time', {'time': -1}), (400, 'bad_time', {'time': '0'}), (400, 'bad_time', {'time': 0.5}),
     (400, 'bad_time', {'time': 1 << 47}), (400, 'bad_time', {'time': None}), (400, 'bad_time', {'time': 4_000_000_000_000}),
     (400, 'bad_user', {'user': 'me'}), (400, 'bad_user', {'user': -1}), (400, 'bad_user', {'user': None}),
+    (400, 'bad_details', {'battery': 1.1}), (400, 'bad_details', {'charging': 1}), (400, 'bad_details', {'speed_mps': -1}),
+    (400, 'bad_details', {'course': 361}), (400, 'bad_details', {'activity': 'flying'}), (400, 'bad_details', {'vertical_accuracy_m': None}),
     (400, 'bad_location', {'accuracy': None}), (403, 'not_your_user', {'user': 1}),
 ]
 
@@ -153,6 +179,7 @@ def test_bad_avro_is_named_and_produces_nothing(shared_cluster, member):
     for status, code, fields in [
             (400, 'bad_location', {'lat': 900_000_001}), (400, 'bad_location', {'lng': -1_800_000_001}), (400, 'bad_location', {'accuracy': -2}),
             (400, 'bad_time', {'time': -1}), (400, 'bad_time', {'time': 1 << 47}), (400, 'bad_time', {'time': 4_000_000_000_000}),
+            (400, 'bad_details', {'battery': 1001}), (400, 'bad_details', {'activity': 7}), (400, 'bad_details', {'speed': -2}),
             (400, 'bad_user', {'user': -2}), (403, 'not_your_user', {'user': 1})]:
         refused = problem(http.post('/v1/locations', data=avro({}, fields), headers=AVRO), status, code)
         assert refused['detail'].startswith('locations[1]') and refused['index'] == 1

@@ -4,8 +4,24 @@ export interface LatLng {
     readonly lng: number;
 }
 
-/** A friend who is near. */
-export interface Friend extends LatLng {
+/** What a phone says beside the place; absent: it does not. */
+export interface Details {
+    /** 0 to 1. */
+    readonly battery?: number;
+    readonly charging?: boolean;
+    /** Metres a second. */
+    readonly speed?: number;
+    /** Degrees, clockwise from north. */
+    readonly course?: number;
+    readonly activity?: 'still' | 'walking' | 'running' | 'cycling' | 'driving' | 'transit' | 'unknown';
+    /** Metres. */
+    readonly verticalAccuracy?: number;
+}
+
+/** A friend who is near. Details, and the accuracy: of friends who share them. */
+export interface Friend extends LatLng, Details {
+    /** Metres. */
+    readonly accuracy?: number;
     /** User id, 0 to 2^63-1 in decimal: a number would not hold it. */
     readonly user: string;
     /** null: no profile yet. */
@@ -106,7 +122,7 @@ export interface ClientOptions {
     /** The name of this device, which my list of devices shows: 1 to 64 bytes. */
     device?: string;
     /** My position. Without it, and until move(), I see no friends and am seen by none; feeds can be watched all the same. */
-    position?: LatLng & { accuracy?: number };
+    position?: LatLng & { accuracy?: number } & Details;
     /** Moves closer together than this make one report. Default 1000. */
     throttleMs?: number;
     /**
@@ -168,7 +184,7 @@ export class StarlingClient {
     /** A newer token of the same user: renews an open connection, or opens the one that ended for want of it. */
     renew(token: Token): void;
     /** I am here now. @throws InvalidPosition */
-    move(position: LatLng & { accuracy?: number }): void;
+    move(position: LatLng & { accuracy?: number } & Details): void;
     /** Twenty more in the list. */
     more(): void;
     /**
@@ -337,6 +353,8 @@ export interface Sharing {
     readonly mode: SharingMode;
     /** When sharing ends by itself, ms since the epoch; null: it has no end, or is off. */
     readonly until: number | null;
+    /** Friends who see the exact place are told accuracy and details, too. */
+    readonly details: boolean;
 }
 
 /** A link by which whoever has it sees where I am, without an account. */
@@ -359,7 +377,7 @@ export interface LinkPlace {
 }
 
 /** Where I am, or was. */
-export interface Report extends LatLng {
+export interface Report extends LatLng, Details {
     /** When the position was taken, ms since the epoch; default: now. */
     readonly time?: number;
     /** Metres. */
@@ -367,7 +385,9 @@ export interface Report extends LatLng {
 }
 
 /** A friend near me, as a socket would list it. */
-export interface NearbyFriend extends Profile, LatLng {
+export interface NearbyFriend extends Profile, LatLng, Details {
+    /** Metres. */
+    readonly accuracy?: number;
     /** Metres from my last report. */
     readonly distance: number;
     /** Of the friend's last report, ms since the epoch. */
@@ -389,7 +409,7 @@ export interface Audience extends Page<{ readonly user: string; /** I am on this
 }
 
 /** Where I was. */
-export interface Place extends LatLng {
+export interface Place extends LatLng, Details {
     /** ms since the epoch. */
     readonly time: number;
     /** Metres; null: not known. */
@@ -738,8 +758,8 @@ export class StarlingApi {
     /** Replaces my profile: what is left out is none any more. */
     setProfile(profile: { name: string; avatarUrl?: string | null; bio?: string | null; url?: string | null }): Promise<WholeProfile>;
     getSharing(): Promise<Sharing>;
-    /** until: sharing ends by itself then, ms since the epoch. */
-    setSharing(mode: SharingMode, until?: number | null): Promise<Sharing>;
+    /** until: sharing ends by itself then, ms since the epoch. details: friends who see the exact place are told accuracy and details, too. */
+    setSharing(mode: SharingMode, until?: number | null, details?: boolean): Promise<Sharing>;
     /** Where I am signed in, newest first. session: of my own welcome; that one is `current`. */
     getDevices(session?: string): Promise<Device[]>;
     /** Ends that session: its client is closed for the reason `elsewhere`. NotFound: I have none of that id. */

@@ -312,6 +312,12 @@ function moveTo(to, centre = false) {
     soon();
 }
 
+/** What the device does not know is null, or not a number. @param {GeolocationCoordinates} coords */
+function placeOf({ latitude: lat, longitude: lng, accuracy, speed, heading, altitudeAccuracy }) {
+    const said = Object.entries({ accuracy, speed, course: heading, verticalAccuracy: altitudeAccuracy });
+    return { lat, lng, ...Object.fromEntries(said.filter(([, value]) => Number.isFinite(value) && value >= 0)) };
+}
+
 let watch = null;
 function follow(on) {
     if (on === (watch !== null)) return;
@@ -330,7 +336,7 @@ function follow(on) {
     let first = true;
     watch = navigator.geolocation.watchPosition(
         ({ coords }) => {
-            moveTo({ lat: coords.latitude, lng: coords.longitude, accuracy: coords.accuracy }, first);
+            moveTo(placeOf(coords), first);
             first = false;
         },
         (error) => {
@@ -494,10 +500,10 @@ async function share(mode, until) {
 }
 $('sharing').addEventListener('change', (event) => {
     if (!me) return;
-    const said = event.target.name === 'sharing'; // else for how long
-    const mode = said ? event.target.value : me.mode;
-    const chosen = sharingEnd($('until').value, client?.serverNow() ?? Date.now());
-    share(mode, mode === 'off' ? null : chosen ?? (said ? me.until : null)); // seen by others, for as long as before
+    const { target } = event; // by whom, for how long, or what they are told
+    const mode = target.name === 'sharing' ? target.value : me.mode;
+    const chosen = target.type === 'checkbox' ? null : sharingEnd($('until').value, client?.serverNow() ?? Date.now());
+    share(mode, mode === 'off' ? null : chosen ?? (target === $('until') ? null : me.until)); // seen by others, for as long as before
 });
 $('visibility').addEventListener('change', (event) => me?.showPosts(event.target.value));
 $('share-friends').addEventListener('click', () => share('friends', null));

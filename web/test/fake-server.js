@@ -119,6 +119,7 @@ export class FakeServer {
                 lng: friend.lng,
                 distance_m: distanceMetres(place, friend),
                 ...(friend.rounded && { rounded: true }),
+                ...friend.details,
                 time: Math.round(friend.time),
             }))
             .filter((friend) => friend.distance_m <= this.radiusM)
@@ -141,7 +142,7 @@ export class FakeServer {
             const now = this.near(session.place);
             const near = now.filter((friend) => {
                 const told = session.told.get(friend.user);
-                return !told || told.time !== friend.time || told.name !== friend.name;
+                return !told || told.time !== friend.time || told.name !== friend.name || told.battery !== friend.battery;
             });
             const here = new Set(now.map((friend) => friend.user));
             const gone = [...session.told.keys()].filter((user) => !here.has(user));
@@ -264,9 +265,10 @@ export class FakeServer {
                 if (body) {
                     this.mode = body.mode;
                     this.until = body.until;
+                    this.details = body.details;
                     this.flush();
                 }
-                return json(200, { mode: this.mode, until: this.until });
+                return json(200, { mode: this.mode, until: this.until, details: this.details });
             }
             if (pathname === '/v1/links' && request.method === 'POST') {
                 if (this.mode === 'off') return json(409, { code: 'not_sharing', detail: 'a link shows a place only while its user shares it' });

@@ -11,6 +11,7 @@ from .events import Change, ClientError, Event, Friend, State, StateChange, Stra
 from .feed import FeedChange, FeedEvent, LiveFeed
 from .geo import EARTH_RADIUS_M, distance_m
 from .live_notices import LiveNotices, NoticesChange
+from .details import Details
 from .live_thread import LiveThread, ThreadChange, ThreadCounters, ThreadEvent, ThreadStale
 from .nearby import PAGE_SIZE
 from .people import (Audience, Device, Exported, ExportPage, FriendOutcome, Friendship, Link, LinkPlace, NearbyFriend, NearbyPage, NewLink, Place,
@@ -21,7 +22,7 @@ from .tokens import Token
 __version__ = '0.2.0'
 
 __all__ = ['ApiError', 'Audience', 'BadRequest', 'CertificateRefused', 'Change', 'ClientError', 'CloseCode', 'Comment',
-           'CommentAround', 'CommentPage', 'Conflict', 'ConnectedElsewhere', 'ConnectionEnded', 'ConnectionLost',
+           'CommentAround', 'CommentPage', 'Conflict', 'ConnectedElsewhere', 'ConnectionEnded', 'ConnectionLost', 'Details',
            'ConnectionRefused', 'ConnectionTokenExpired', 'ConnectionTokenRefused', 'Device', 'EARTH_RADIUS_M', 'Edit', 'Event', 'ExportPage',
            'Exported', 'FeedChange', 'FeedEvent', 'FeedPage', 'Forbidden', 'Friend', 'FriendOutcome', 'Friendship',
            'InvalidPosition', 'Link', 'LinkPlace', 'ListedUser', 'LiveFeed', 'LiveNotices', 'LiveThread', 'NearbyFriend', 'NearbyPage', 'NewLink',

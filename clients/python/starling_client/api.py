@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from .comments import (Comment, CommentAround, CommentPage, OwnComment, comments_path, read_comment, read_comment_page, read_comments,
                        read_own_comment)
+from .details import write_details
 from .errors import BadRequest
 from .geo import round_position
 from .people import (Audience, Device, ExportPage, FriendOutcome, Friendship, Link, LinkPlace, NearbyPage, NewLink, Place, Report, Reported, Sharing,
@@ -247,7 +248,7 @@ class StarlingApi:
         for one in left:
             lat, lng = round_position(one.lat, one.lng)
             locations.append({'lat': lat, 'lng': lng, 'time': now if one.time is None else one.time,
-                              **({} if one.accuracy is None else {'accuracy': one.accuracy})})
+                              **({} if one.accuracy is None else {'accuracy': one.accuracy}), **write_details(one.details)})
         while True:
             try:
                 answer = await self._http.decided('POST', '/v1/locations', {'locations': locations})
@@ -283,9 +284,11 @@ class StarlingApi:
     async def get_sharing(self) -> Sharing:
         return read_sharing(await self._http.ask('/v1/sharing'))
 
-    async def set_sharing(self, mode: str, until: int | None = None) -> Sharing:
-        """mode: off, friends or public. until: sharing ends by itself then, ms since the epoch."""
-        return read_sharing(await self._http.decided('PUT', '/v1/sharing', {'mode': mode, **({} if until is None else {'until': until})}))
+    async def set_sharing(self, mode: str, until: int | None = None, details: bool = False) -> Sharing:
+        """mode: off, friends or public. until: sharing ends by itself then, ms since the epoch. details: friends who see the exact place are told
+        accuracy and Details, too."""
+        choice = {'mode': mode, **({} if until is None else {'until': until}), **({'details': True} if details else {})}
+        return read_sharing(await self._http.decided('PUT', '/v1/sharing', choice))
 
     async def get_devices(self, session: str | None = None) -> list[Device]:
         """Where I am signed in, newest first. session: of my own welcome; that one is `current`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from .details import NO_DETAILS, Details, read_details
 from .posts import Page, text_or_none
 
 
@@ -50,6 +51,8 @@ class Sharing:
     """off: nobody sees me. friends: my friends do. public: strangers around who share publicly, too, by cells."""
     until: int | None
     """When sharing ends by itself, ms since the epoch; None: it has no end, or is off."""
+    details: bool = False
+    """Friends who see the exact place are told accuracy and Details, too."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,7 @@ class Report:
     """When the position was taken, ms since the epoch; None: now."""
     accuracy: float | None = None
     """Metres."""
+    details: Details = NO_DETAILS
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,9 @@ class NearbyFriend(Profile):
     """Of the friend's last report, ms since the epoch."""
     rounded: bool = False
     """The friend lets me see only about where they are: the place is the centre of a cell."""
+    accuracy: float | None = None
+    """Metres; of friends who share it, as details."""
+    details: Details = NO_DETAILS
 
 
 @dataclass(frozen=True)
@@ -145,6 +152,7 @@ class Place:
     """Metres; None: not known."""
     received: int
     """When the server took it."""
+    details: Details = NO_DETAILS
 
 
 @dataclass(frozen=True)
@@ -195,7 +203,7 @@ def read_outcome(answer: dict[str, Any]) -> FriendOutcome:
 
 
 def read_sharing(answer: dict[str, Any]) -> Sharing:
-    return Sharing(str(answer['mode']), answer.get('until'))
+    return Sharing(str(answer['mode']), answer.get('until'), answer.get('details') is True)
 
 
 def read_link(item: dict[str, Any]) -> Link:
@@ -207,7 +215,8 @@ def read_link_place(answer: dict[str, Any]) -> LinkPlace:
 
 
 def read_nearby(answer: dict[str, Any]) -> NearbyPage:
-    friends = [NearbyFriend(*_profile(item), item['lat'], item['lng'], item['distance_m'], item['time'], item.get('rounded') is True)
+    friends = [NearbyFriend(*_profile(item), item['lat'], item['lng'], item['distance_m'], item['time'], item.get('rounded') is True,
+                            item.get('accuracy'), read_details(item))
                for item in answer['items']]
     return NearbyPage(friends, answer.get('next'), answer.get('time'))
 
@@ -218,7 +227,7 @@ def read_audience(answer: dict[str, Any]) -> Audience:
 
 
 def read_place(item: dict[str, Any]) -> Place:
-    return Place(item['lat'], item['lng'], item['time'], item.get('accuracy'), item['received'])
+    return Place(item['lat'], item['lng'], item['time'], item.get('accuracy'), item['received'], read_details(item))
 
 
 def read_export(answer: dict[str, Any]) -> ExportPage:

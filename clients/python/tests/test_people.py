@@ -2,7 +2,7 @@
 import pytest
 from test_api import comment, with_api
 
-from starling_client import (ApiError, BadRequest, Conflict, Exported, FriendOutcome, Friendship, Link, LinkPlace, NearbyFriend, NewLink, Page, Place,
+from starling_client import (ApiError, BadRequest, Conflict, Details, Exported, FriendOutcome, Friendship, Link, LinkPlace, NearbyFriend, NewLink, Page, Place,
                              Report, Sharing, Undecided, Watcher, WholeProfile)
 
 BIG = 2**63 - 1
@@ -54,15 +54,16 @@ async def test_a_link_is_made_once_listed_read_without_a_token_and_ended(server,
 @with_api
 async def test_places_of_friends_of_mine_and_who_sees_me(server, api):
     server.answers = [
-        (200, {'items': [{'user': 7, 'name': 'Ada', 'avatar_url': '', 'lat': 1.5, 'lng': 2, 'time': 9, 'distance_m': 12.5}], 'next': None, 'time': 8}),
+        (200, {'items': [{'user': 7, 'name': 'Ada', 'avatar_url': '', 'lat': 1.5, 'lng': 2, 'time': 9, 'distance_m': 12.5, 'accuracy': 4,
+                         'charging': True}], 'next': None, 'time': 8}),
         (200, {'items': [{'user': 7, 'near': True}, {'user': 8, 'near': False}], 'next': 8, 'mode': 'friends', 'visible': True}),
-        (200, {'items': [{'lat': 1, 'lng': 2, 'time': 3, 'accuracy': None, 'received': 4}], 'next': 'c'})]
+        (200, {'items': [{'lat': 1, 'lng': 2, 'time': 3, 'accuracy': None, 'received': 4, 'battery': 0.5}], 'next': 'c'})]
     near = await api.get_nearby(since=8)
-    assert (near.items, near.next, near.time) == ([NearbyFriend(7, 'Ada', None, 1.5, 2, 12.5, 9)], None, 8)
+    assert (near.items, near.next, near.time) == ([NearbyFriend(7, 'Ada', None, 1.5, 2, 12.5, 9, accuracy=4, details=Details(charging=True))], None, 8)
     audience = await api.get_audience(after=3)
     assert (audience.items, audience.mode, audience.visible) == ([Watcher(7, True), Watcher(8, False)], 'friends', True)
     history = await api.get_history(from_ms=1, to_ms=9, limit=1)
-    assert (history.items, history.next) == ([Place(1, 2, 3, None, 4)], 'c')
+    assert (history.items, history.next) == ([Place(1, 2, 3, None, 4, Details(battery=0.5))], 'c')
     assert requests(server) == ['GET /v1/nearby?since=8', 'GET /v1/audience?after=3', 'GET /v1/history?from=1&to=9&limit=1']
 
 
@@ -86,8 +87,9 @@ async def test_reports_carry_their_times_the_same_ones_when_they_are_said_again(
     assert (await api.report(Report(39.98470001, 116))).accepted == 1
     first, second = (asked[2]['locations'] for asked in server.asked)
     assert first == second and first[0]['lat'] == 39.9847 and first[0]['time'] > 1_700_000_000_000
-    assert (await api.report([Report(1, 2, 3, 5.0), Report(1, 2, 4)])).sharing_off == 1
-    assert server.asked[2][2] == {'locations': [{'lat': 1, 'lng': 2, 'time': 3, 'accuracy': 5.0}, {'lat': 1, 'lng': 2, 'time': 4}]}
+    assert (await api.report([Report(1, 2, 3, 5.0, Details(charging=False, vertical_accuracy=3)), Report(1, 2, 4)])).sharing_off == 1
+    first = {'lat': 1, 'lng': 2, 'time': 3, 'accuracy': 5.0, 'charging': False, 'vertical_accuracy_m': 3}
+    assert server.asked[2][2] == {'locations': [first, {'lat': 1, 'lng': 2, 'time': 4}]}
 
 
 @with_api
@@ -156,3 +158,11 @@ async def test_forgetting_is_said_again_until_nothing_is_left(server, api):
     with pytest.raises(Undecided) as raised:
         await api.forget_me()
     assert raised.value.retry_after == 60 and set(requests(server)) == {'DELETE /v1/me'}
+
+
+@with_api
+async def test_friends_are_told_details_if_i_choose_so(server, api):
+    server.answers = [(200, {'user': 7, 'mode': 'friends', 'details': True}), (200, {'user': 7, 'mode': 'friends'})]
+    assert (await api.set_sharing('friends', details=True)).details
+    assert not (await api.set_sharing('friends')).details
+    assert [asked[2] for asked in server.asked] == [{'mode': 'friends', 'details': True}, {'mode': 'friends'}]

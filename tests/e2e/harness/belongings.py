@@ -84,7 +84,7 @@ class Belongings:
     def check(self, found):
         """Everything is there."""
         assert found['account'] == [{'user': self.user, **self.PROFILE, 'sharing': 'friends',
-                                     'until': None, 'nearby_muted': [self.friend], 'handle': self.handle, 'visibility': 'followers',
+                                     'until': None, 'details': False, 'nearby_muted': [self.friend], 'handle': self.handle, 'visibility': 'followers',
                                      'notices': {'read': self.read, 'preferences': {**TOLD, 'like': {'live': True, 'push': False}}}}]
         assert [(f['user'], f['state']) for f in found['friends']] == [(self.friend, 'friends'), (self.stranger, 'blocked')]
         assert [(link['id'], link['rounded']) for link in found['links']] == [(self.link['id'], True)]

@@ -2,6 +2,7 @@
 // and reports a time.
 
 import { commentsPath, readComment, readCommentPage, readComments } from './comments.js';
+import { writeDetails } from './details.js';
 import { BadRequest } from './errors.js';
 import { checkedPosition } from './geo.js';
 import {
@@ -269,8 +270,9 @@ export class StarlingApi {
     async report(reports) {
         const now = this.#http.now();
         const left = [reports].flat();
-        const locations = left.map(({ lat, lng, time = now, accuracy }) => {
-            return { ...checkedPosition({ lat, lng }), time: Math.round(time), ...(accuracy !== undefined && { accuracy }) };
+        const locations = left.map(({ lat, lng, time = now, accuracy, ...said }) => {
+            const place = { ...checkedPosition({ lat, lng }), time: Math.round(time) };
+            return { ...place, ...(accuracy !== undefined && { accuracy }), ...writeDetails(said) };
         });
         /** @type {import('../index.js').Report[]} */
         const refused = [];
@@ -314,9 +316,10 @@ export class StarlingApi {
         return readSharing(await this.#http.ask('/v1/sharing'));
     }
 
-    /** @param {import('../index.js').SharingMode} mode @param {number | null} [until] */
-    async setSharing(mode, until = null) {
-        return readSharing(await this.#http.decided('PUT', '/v1/sharing', { mode, ...(until !== null && { until }) }));
+    /** @param {import('../index.js').SharingMode} mode @param {number | null} [until] @param {boolean} [details] */
+    async setSharing(mode, until = null, details = false) {
+        const choice = { mode, ...(until !== null && { until }), ...(details && { details }) };
+        return readSharing(await this.#http.decided('PUT', '/v1/sharing', choice));
     }
 
     /** @param {string} [session] */

@@ -1,5 +1,6 @@
 // Users, friends, places and notices as the HTTP API says them, to what applications see.
 
+import { readDetails } from './details.js';
 import { textOr } from './posts.js';
 
 /** @param {any} answer @returns {import('../index.js').Profile} */
@@ -23,8 +24,8 @@ export function readListedUser({ handle, ...profile }) {
 }
 
 /** @param {any} answer @returns {import('../index.js').Sharing} */
-export function readSharing({ mode, until }) {
-    return { mode, until: until ?? null };
+export function readSharing({ mode, until, details }) {
+    return { mode, until: until ?? null, details: details === true };
 }
 
 /** @param {any} item @returns {import('../index.js').Link} */
@@ -48,13 +49,14 @@ export function readOutcome({ user, state, since }) {
 }
 
 /** @param {any} item @returns {import('../index.js').NearbyFriend} */
-export function readNearby({ lat, lng, distance_m: distance, time, rounded, ...profile }) {
-    return { ...readProfile(profile), lat, lng, distance, time, rounded: rounded === true };
+export function readNearby({ lat, lng, distance_m: distance, time, rounded, accuracy, ...item }) {
+    const place = { lat, lng, distance, time, rounded: rounded === true };
+    return { ...readProfile(item), ...place, ...(accuracy !== undefined && { accuracy }), ...readDetails(item) };
 }
 
 /** @param {any} item @returns {import('../index.js').Place} */
-export function readPlace({ lat, lng, time, accuracy, received }) {
-    return { lat, lng, time, accuracy: accuracy ?? null, received };
+export function readPlace({ lat, lng, time, accuracy, received, ...said }) {
+    return { lat, lng, time, accuracy: accuracy ?? null, received, ...readDetails(said) };
 }
 
 /** @param {any} item @returns {import('../index.js').Notice} */

@@ -61,17 +61,20 @@ test('links: made once, listed, read without a token, ended', async () => {
 
 test('places: of friends, of mine, and who sees me', async () => {
     http.answers = [
-        [200, { items: [{ user: 7, name: 'Ada', avatar_url: '', lat: 1.5, lng: 2, time: 9, distance_m: 12.5, rounded: true }], next: null, time: 8 }],
+        [200, { items: [{ user: 7, name: 'Ada', avatar_url: '', lat: 1.5, lng: 2, time: 9, distance_m: 12.5, rounded: true },
+            { user: 8, lat: 1, lng: 2, time: 9, distance_m: 1, accuracy: 4, battery: 0.5 }], next: null, time: 8 }],
         [200, { items: [{ user: 7, near: true }, { user: 8, near: false }], next: 8, mode: 'friends', visible: true }],
-        [200, { items: [{ lat: 1, lng: 2, time: 3, accuracy: null, received: 4 }], next: 'c' }],
+        [200, { items: [{ lat: 1, lng: 2, time: 3, accuracy: null, received: 4, speed_mps: 1.5, charging: false, later: 1 }], next: 'c' }],
     ];
     assert.deepEqual(await api.getNearby({ since: 8 }), {
-        items: [{ user: '7', name: 'Ada', avatarUrl: null, lat: 1.5, lng: 2, distance: 12.5, time: 9, rounded: true }], next: null, time: 8,
+        items: [{ user: '7', name: 'Ada', avatarUrl: null, lat: 1.5, lng: 2, distance: 12.5, time: 9, rounded: true },
+            { user: '8', name: null, avatarUrl: null, lat: 1, lng: 2, distance: 1, time: 9, rounded: false, accuracy: 4, battery: 0.5 }], next: null, time: 8,
     });
     assert.deepEqual(await api.getAudience({ after: '3' }), {
         items: [{ user: '7', near: true }, { user: '8', near: false }], next: '8', mode: 'friends', visible: true,
     });
-    assert.deepEqual(await api.getHistory({ from: 1, to: 9, limit: 1 }), { items: [{ lat: 1, lng: 2, time: 3, accuracy: null, received: 4 }], next: 'c' });
+    assert.deepEqual(await api.getHistory({ from: 1, to: 9, limit: 1 }),
+        { items: [{ lat: 1, lng: 2, time: 3, accuracy: null, received: 4, speed: 1.5, charging: false }], next: 'c' });
     assert.deepEqual(requests(), ['GET /v1/nearby?since=8', 'GET /v1/audience?after=3', 'GET /v1/history?from=1&to=9&limit=1']);
 });
 
@@ -89,8 +92,10 @@ test('reports carry their times, the same ones when they are said again', async 
     const now = http.clock.now();
     assert.deepEqual(await http.soon(api.report({ lat: 39.98470001, lng: 116 })), { accepted: 1, sharingOff: 0, refused: [] });
     assert.deepEqual(asked.map(({ body }) => body), Array(2).fill({ locations: [{ lat: 39.9847, lng: 116, time: now }] }));
-    assert.equal((await api.report([{ lat: 1, lng: 2, time: 3.4, accuracy: 5 }, { lat: 1, lng: 2, time: 4 }])).sharingOff, 1);
-    assert.deepEqual(asked[2].body, { locations: [{ lat: 1, lng: 2, time: 3, accuracy: 5 }, { lat: 1, lng: 2, time: 4 }] });
+    const reports = [{ lat: 1, lng: 2, time: 3.4, accuracy: 5, battery: 0.5, speed: 2, verticalAccuracy: 3 }, { lat: 1, lng: 2, time: 4 }];
+    assert.equal((await api.report(reports)).sharingOff, 1);
+    const first = { lat: 1, lng: 2, time: 3, accuracy: 5, battery: 0.5, speed_mps: 2, vertical_accuracy_m: 3 };
+    assert.deepEqual(asked[2].body, { locations: [first, { lat: 1, lng: 2, time: 4 }] });
     for (const bad of [{ lat: 1 }, { lat: '1', lng: 2 }, { lat: 91, lng: 2 }, { lat: NaN, lng: 2 }]) await assert.rejects(api.report(bad), InvalidPosition);
     assert.equal(asked.length, 3);
 });
@@ -104,8 +109,8 @@ test('profile and sharing', async () => {
     assert.deepEqual(await api.getProfileOf('8'), { user: '8', name: 'Ben', avatarUrl: 'https://e.org/b', bio: 'Hi', url: 'https://b' });
     assert.equal((await http.soon(api.setProfile({ name: 'Eve', avatarUrl: null, bio: 'B', url: '' }))).name, 'Eve');
     assert.deepEqual(asked.at(-1).body, { name: 'Eve', bio: 'B' });
-    assert.deepEqual(await api.getSharing(), { mode: 'off', until: null });
-    assert.deepEqual(await api.setSharing('friends', 99), { mode: 'friends', until: 99 });
+    assert.deepEqual(await api.getSharing(), { mode: 'off', until: null, details: false });
+    assert.deepEqual(await api.setSharing('friends', 99), { mode: 'friends', until: 99, details: false });
     assert.deepEqual(asked.at(-1).body, { mode: 'friends', until: 99 });
     assert.deepEqual(requests(), ['GET /v1/profile', 'GET /v1/profiles/8', 'PUT /v1/profile', 'PUT /v1/profile', 'GET /v1/sharing', 'PUT /v1/sharing']);
 });

@@ -119,6 +119,29 @@ TEST(a_phone_hears_who_is_gone, struct world *w) {
     assert_int_equal(view_list(session)->held, held - 1);
 }
 
+/* Whoever has the user on the screen, at the exact place, is told again, and nobody else. */
+TEST(who_says_something_else_is_told_again, struct world *w) {
+    struct nearby_place places[USERS];
+    bool more;
+    for (struct view *view = views_first(w->edge->views); view; view = view_next(view)) {
+        nearby_page(view_list(view), (struct nearby_cursor){-1, -1}, places, USERS, &more);
+        if (id_of(view) % 4) continue; // sees users 0 and 1 rounded
+        nearby_roster_start(view_list(view));
+        for (int64_t user = 0; user < 2; user++) nearby_roster_entry(view_list(view), user, HERE, NOTED_AT, true);
+        nearby_roster_end(view_list(view), false);
+        nearby_page(view_list(view), (struct nearby_cursor){-1, -1}, places, USERS, &more);
+    }
+    optouts_tell_anew(w->edge->optouts, 0);
+    optouts_tell_anew(w->edge->optouts, 1);
+    optouts_remove(w->edge->optouts, 1);
+    begin(w);
+    go_through(w);
+    for (struct view *view = views_first(w->edge->views); view; view = view_next(view)) {
+        assert_int_equal(view_list(view)->dirty, id_of(view) % 4 && has(view, 0));
+        if (has(view, 0)) assert_true(nearby_find(view_list(view), 0)->flags & NEARBY_HELD);
+    }
+}
+
 TEST(sessions_come_and_go_during_a_pass, struct world *w) {
     optouts_add(w->edge->optouts, 0);
     begin(w);

@@ -397,7 +397,13 @@ public final class StarlingApi {
 
     /** mode: off, friends or public. until: when it ends by itself, ms since the epoch; null: it does not. */
     public Sharing setSharing(String mode, Long until) throws ApiException {
-        return whole(Sharing.read(decided("PUT", Json.object("mode", mode, "until", until), "sharing")));
+        return setSharing(mode, until, false);
+    }
+
+    /** The same. details: friends who see the exact place are told accuracy and details, too. */
+    public Sharing setSharing(String mode, Long until, boolean details) throws ApiException {
+        Map<String, Object> choice = Json.object("mode", mode, "until", until, "details", details ? true : null);
+        return whole(Sharing.read(decided("PUT", choice, "sharing")));
     }
 
     /** Where I am signed in, newest first. session: of my own welcome, or null; that one is `current`. */

@@ -82,7 +82,15 @@ public final class ProtocolDoor {
     private static Report report(Map<String, Object> given) {
         Object accuracy = given.get("accuracy");
         return new Report(Json.asDouble(given.get("lat"), Double.NaN), Json.asDouble(given.get("lng"), Double.NaN), (Long) given.get("time"),
-                accuracy == null ? null : Json.asDouble(accuracy, Double.NaN));
+                accuracy == null ? null : Json.asDouble(accuracy, Double.NaN), details(given));
+    }
+
+    /** In the names of the protocol, but for two. */
+    private static Details details(Map<String, Object> given) {
+        Map<String, Object> said = new LinkedHashMap<>(given);
+        said.put("speed_mps", given.get("speed"));
+        said.put("vertical_accuracy_m", given.get("verticalAccuracy"));
+        return Details.read(said);
     }
 
     private static CommentsQuery query(Map<String, Object> options) throws ReflectiveOperationException {
@@ -130,12 +138,23 @@ public final class ProtocolDoor {
             }
         } else {
             for (Field field : value.getClass().getFields()) {
-                if (!Modifier.isStatic(field.getModifiers())) {
+                if (field.getType() == Details.class) {
+                    said(field.get(value), members);
+                } else if (!Modifier.isStatic(field.getModifiers())) {
                     members.put(field.getName(), plain(field.getName(), field.get(value)));
                 }
             }
         }
         return members;
+    }
+
+    /** What is said, among the members. */
+    private static void said(Object details, Map<String, Object> members) throws IllegalAccessException {
+        for (Field field : Details.class.getFields()) {
+            if (field.getType() != Details.class && field.get(details) != null) {
+                members.put(field.getName(), field.get(details));
+            }
+        }
     }
 
     /** With its kind in each item. */

@@ -350,6 +350,30 @@ public final class StarlingApiTest {
     }
 
     @Test
+    public void whatPhonesSayIsWrittenAndRead() throws Exception {
+        String said = "'accuracy':12,'battery':0.5,'charging':true,'speed_mps':2,'course':270.5,'activity':'walking','vertical_accuracy_m':3";
+        answer(200, "{'accepted':1,'sharing_off':0,'refused':[]}");
+        answer(200, "{'items':[{'lat':1,'lng':2,'time':3,'received':4," + said + "},{'lat':1,'lng':2,'time':3,'received':4}],'next':null}");
+        answer(200, "{'items':[{'user':7,'lat':1,'lng':2,'time':3,'distance_m':4," + said + "}],'next':null,'time':3}");
+        answer(200, "{'mode':'friends','details':true}");
+        answer(200, "{'mode':'friends'}");
+        Details details = new Details(0.5, true, 2.0, 270.5, "walking", 3.0);
+        api.report(Arrays.asList(new Report(1, 2, 3L, 12.0, details)));
+        assertEquals(("{'locations':[{'lat':1.0,'lng':2.0,'time':3,'accuracy':12.0,'battery':0.5,'charging':true,'speed_mps':2.0,'course':270.5,"
+                + "'activity':'walking','vertical_accuracy_m':3.0}]}").replace('\'', '"'), edge.requests.get(0).getBody().readUtf8());
+        List<Place> history = api.getHistory(null, null, null, null).items;
+        assertEquals(details.toString(), history.get(0).details.toString());
+        assertEquals(Details.NONE.toString(), history.get(1).details.toString());
+        NearbyPage.Item friend = api.getNearby(null, null, null).items.get(0);
+        assertEquals(12, friend.accuracy, 0);
+        assertEquals(details.toString(), friend.details.toString());
+        assertTrue(api.setSharing("friends", null, true).details);
+        assertFalse(api.setSharing("friends", null, false).details);
+        assertEquals("{\"mode\":\"friends\",\"details\":true}", edge.requests.get(3).getBody().readUtf8());
+        assertEquals("{\"mode\":\"friends\"}", edge.requests.get(4).getBody().readUtf8());
+    }
+
+    @Test
     public void friendsPlacesAndTheAccount() throws Exception {
         String[] said = {"{'items':[{'user':9223372036854775807,'name':'Ada','avatar_url':'a','handle':'ada','state':'friends','since':9},{'user':7,'name':'',"
                 + "'state':'requested','since':0},{}],'next':7}", "{'user':8,'state':'requested'}", "{'user':8,'state':'none'}",

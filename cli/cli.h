@@ -17,7 +17,8 @@ struct cli_settings { /* from --config, environment and --set, as for the daemon
     const char *peer_token;
     const char *api_url, *ws_url; /* where the gateways and the edges are reached */
     const char *ops_addresses;    /* of daemons, separated by commas */
-    const char *router_group, *fanout_group, *history_group, *feed_group, *comments_group, *moderation_group;
+    const char *router_group, *fanout_group, *history_group, *feed_group, *comments_group, *places_group,
+        *moderation_group;
 };
 
 /* An option of a subcommand: --name, or --name VALUE. Repeated: the last one counts. */

@@ -47,6 +47,7 @@ static void status_start(struct status *status, const struct cli *cli, const str
                 {.name = cli->settings.history_group, .what = "history sinks", .topic_count = 1, .commits = true},
                 {.name = cli->settings.feed_group, .what = "feed processes", .topic_count = 7, .commits = true},
                 {.name = cli->settings.comments_group, .what = "comments processes", .topic_count = 1, .commits = true},
+                {.name = cli->settings.places_group, .what = "places processes", .topic_count = 1, .commits = true},
                 {.name = cli->settings.moderation_group,
                  .what = "moderation processes",
                  .topic_count = 1,
@@ -67,7 +68,8 @@ static void status_start(struct status *status, const struct cli *cli, const str
     topic_start(&status->groups[3].topics[5], &TOPIC_NOTICE_COMMANDS, shape);
     topic_start(&status->groups[3].topics[6], &TOPIC_DIRECTORY_COMMANDS, shape);
     topic_start(&status->groups[4].topics[0], &TOPIC_COMMENT_COMMANDS, shape);
-    topic_start(&status->groups[5].topics[0], &TOPIC_COMMENTS_WIDE, shape);
+    topic_start(&status->groups[5].topics[0], &TOPIC_PLACE_COMMANDS, shape);
+    topic_start(&status->groups[6].topics[0], &TOPIC_COMMENTS_WIDE, shape);
 }
 
 static void status_clear(struct status *status) {

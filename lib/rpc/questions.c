@@ -16,6 +16,7 @@
 #define PLAIN(name, min, max)                                                                                          \
     { RPC_##name, RPC_PLAIN_TEXTS, min, max, 0 }
 #define LIMIT(max, absent) NUMBER(LIMIT, 1, max, absent)
+#define PLACE_ID_MAX 32 /* users/place.h */
 #define OFFSET NUMBER(OFFSET, -1, ANY, -1)
 #define WAIT(absent) NUMBER(WAIT_MS, 0, 30000, absent)
 #define ABOVE NUMBER(ABOVE, 0, ANY, 0)
@@ -156,6 +157,20 @@ const struct rpc_question ASK_LINKS = {"a user's links, and what a wish about on
 const struct rpc_question ASK_LINK = {
     .what = "the place that a link shows", .start = "link", .parts = {RPC_USER, RPC_LINK}};
 
+/* ---- of places processes ---- */
+
+const struct rpc_question ASK_PLACES = {
+    "a user's places", "places", {RPC_USER}, {OFFSET, WAIT(2000), CURSOR, LIMIT(RPC_PAGE_MAX, 100)}};
+const struct rpc_question ASK_PLACE = {"a place of a user's, and what a wish about it led to",
+                                       "place",
+                                       {RPC_USER},
+                                       {PLAIN(PLACE, 1, PLACE_ID_MAX), OFFSET, WAIT(2000)}};
+const struct rpc_question ASK_PLACE_EVENTS = {
+    "a page of a user's arrivals and departures, from the oldest on",
+    "place-events",
+    {RPC_USER},
+    {NUMBER(FROM, 0, ANY, 0), NUMBER(TO, 0, ANY, ANY), BEHIND, LIMIT(RPC_PAGE_MAX, 100)}};
+
 /* ---- of history sinks, and of moderation ---- */
 
 const struct rpc_question ASK_HISTORY = {
@@ -196,6 +211,7 @@ const struct rpc_answerer RPC_ANSWERERS[] = {
                                &ASK_OUTCOME, &ASK_COUNTS, &ASK_OF_USER, &ASK_EDITS)},
     {"routers", ALL(&ASK_FRIENDS, &ASK_FRIENDSHIP, &ASK_REQUESTS, &ASK_NEARBY, &ASK_AUDIENCE, &ASK_DISCOVER, &ASK_LINKS,
                     &ASK_LINK)},
+    {"places processes", ALL(&ASK_PLACES, &ASK_PLACE, &ASK_PLACE_EVENTS)},
     {"history sinks", ALL(&ASK_HISTORY, &ASK_WIPED)},
     {"moderation", ALL(&ASK_SEARCH, &ASK_SEARCH_POSTS, &ASK_REPORTED)},
     {NULL, NULL},

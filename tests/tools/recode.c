@@ -359,6 +359,60 @@ static void show_user_links(struct buffer *out, const struct user_links *record)
     buffer_string(out, "], ");
 }
 
+static void show_place_command(struct buffer *out, const struct place_command *record) {
+    static const char *const kinds[] = {"PUT", "DELETE", "FORGET"};
+    put_symbol(out, "kind", kinds, record->kind);
+    put_long(out, "user", record->user);
+    put_text(out, "id", record->id);
+    put_text(out, "name", record->name);
+    put_long(out, "lat", record->lat);
+    put_long(out, "lng", record->lng);
+    put_long(out, "radius", record->radius);
+    put_bool(out, "friends", record->friends);
+    put_longs(out, "users", record->users);
+}
+
+static void show_user_place(struct buffer *out, const struct user_place *record) {
+    put_long(out, "slot", record->slot);
+    put_text(out, "name", record->name);
+    put_long(out, "lat", record->lat);
+    put_long(out, "lng", record->lng);
+    put_long(out, "radius", record->radius);
+    put_bool(out, "friends", record->friends);
+    put_longs(out, "users", record->users);
+    put_long(out, "since", record->since);
+}
+
+static void show_place_state(struct buffer *out, const struct place_state *record) {
+    put_long(out, "offset", record->offset);
+    put_long(out, "newest", record->newest);
+    put_long(out, "left", record->left);
+    put_long(out, "inside", record->inside);
+    put_long(out, "number", record->number);
+    put_long(out, "first", record->first);
+    put_bool(out, "bare", record->bare);
+}
+
+static void show_place_event(struct buffer *out, const struct place_event *record) {
+    static const char *const whats[] = {"ARRIVED", "LEFT"};
+    put_text(out, "place", record->place);
+    put_text(out, "name", record->name);
+    put_symbol(out, "what", whats, record->what);
+    put_long(out, "time", record->time);
+    put_bool(out, "friends", record->friends);
+    put_longs(out, "users", record->users);
+    put_long(out, "offset", record->offset);
+}
+
+static void show_place_told(struct buffer *out, const struct place_told *record) {
+    static const char *const whats[] = {"ARRIVED", "LEFT"};
+    put_long(out, "user", record->user);
+    put_long(out, "number", record->number);
+    put_text(out, "name", record->name);
+    put_symbol(out, "what", whats, record->what);
+    put_long(out, "time", record->time);
+}
+
 static void show_friend_approach(struct buffer *out, const struct friend_approach *record) {
     put_long(out, "friend", record->friend);
     put_long(out, "distance_dm", record->distance_dm);
@@ -552,6 +606,11 @@ static int recode(struct codec *codec, const struct buffer *value, struct buffer
     case DEVICE_END_SCHEMA_ID: RECODE(device_end);
     case LINK_COMMAND_SCHEMA_ID: RECODE(link_command);
     case USER_LINKS_SCHEMA_ID: RECODE(user_links);
+    case PLACE_COMMAND_SCHEMA_ID: RECODE(place_command);
+    case USER_PLACE_SCHEMA_ID: RECODE(user_place);
+    case PLACE_STATE_SCHEMA_ID: RECODE(place_state);
+    case PLACE_EVENT_SCHEMA_ID: RECODE(place_event);
+    case PLACE_TOLD_SCHEMA_ID: RECODE(place_told);
     case COMMENT_COMMAND_SCHEMA_ID: RECODE(comment_command);
     case COMMENT_SUBJECT_SCHEMA_ID: RECODE(comment_subject);
     case COMMENT_SCHEMA_ID: RECODE(comment);

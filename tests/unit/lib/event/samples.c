@@ -418,7 +418,8 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case NAME_COMMAND_SCHEMA_ID: RECODE(name_command);
     case USER_NAME_SCHEMA_ID: RECODE(user_name);
     case HANDLE_USER_SCHEMA_ID: RECODE(handle_user);
-    case NOTICE_V1_SCHEMA_ID: RECODE_OLDER(notice, "\0\0"); // likes, distance
+    case NOTICE_V1_SCHEMA_ID: RECODE_OLDER(notice, "\0\0\0"); // likes, distance, place
+    case NOTICE_V2_SCHEMA_ID: RECODE_OLDER(notice, "\0");
     case NOTICE_SCHEMA_ID: RECODE(notice);
     case NOTICE_COMMAND_SCHEMA_ID: RECODE(notice_command);
     case NOTICE_SETTINGS_SCHEMA_ID: RECODE(notice_settings);
@@ -429,6 +430,11 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case DEVICE_END_SCHEMA_ID: RECODE(device_end);
     case LINK_COMMAND_SCHEMA_ID: RECODE(link_command);
     case USER_LINKS_SCHEMA_ID: RECODE(user_links);
+    case PLACE_COMMAND_SCHEMA_ID: RECODE(place_command);
+    case USER_PLACE_SCHEMA_ID: RECODE(user_place);
+    case PLACE_STATE_SCHEMA_ID: RECODE(place_state);
+    case PLACE_EVENT_SCHEMA_ID: RECODE(place_event);
+    case PLACE_TOLD_SCHEMA_ID: RECODE(place_told);
     // written, state, named_user, named_key, version, reason
     case COMMENT_COMMAND_V1_SCHEMA_ID: RECODE_OLDER(comment_command, "\0\0\0\0\0\0");
     case COMMENT_COMMAND_V2_SCHEMA_ID: RECODE_OLDER(comment_command, "\0\0");

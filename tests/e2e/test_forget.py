@@ -14,7 +14,7 @@ from harness.waiting import eventually
 from test_history import read_file
 
 NOTHING = {'profile', 'sharing', 'handle', 'friends', 'following', 'followers', 'requests', 'muted', 'posts', 'comments', 'likes', 'notices',
-           'devices', 'history'}
+           'places', 'devices', 'history'}
 
 
 @pytest.fixture(scope='module')

@@ -161,7 +161,7 @@ export class Places {
     async #save() {
         const { id, lat, lng, radiusM } = this.#draft;
         const users = [...$('draft-people').querySelectorAll(':checked')].map(({ value }) => value);
-        const tell = $('draft-tell').value === 'users' ? users : $('draft-tell').value;
+        const tell = $('draft-tell').value !== 'users' ? $('draft-tell').value : users.length > 0 ? users : 'me';
         $('draft-save').disabled = true;
         const error = await this.#api()?.setPlace(id, { name: $('draft-name').value.trim(), lat, lng, radiusM, tell }).then(() => null, (failure) => failure);
         $('draft-save').disabled = false;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "event/topics.h"
 #include "ingest/owners.h"
 #include "ingest/places/parts.h"
@@ -12,6 +13,7 @@
 
 enum {
     ANSWER_MS = 3000,
+    RETRY_AFTER_S = 2,
     LIMIT_DEFAULT = 20,
     LIMIT_MAX = 1000,
     BODY_VALUES = 4 * PLACE_TOLD_MAX /* and members, of a body that names as many users as may be */
@@ -60,9 +62,30 @@ static void reply_none(struct http_request *request) {
     http_problem(request, 404, "no_place", "the caller has no such place", 0);
 }
 
-static void reply_as_it_is(struct http_request *request, const char *text, size_t size) {
+static void reply_place(struct http_request *request, const struct json_bytes *place) {
     static const struct http_field FIELDS[] = {{"Cache-Control", "no-store"}};
-    http_reply(request, 200, "application/json", text, size, FIELDS, ARRAY_SIZE(FIELDS));
+    http_reply(request, 200, "application/json", place->data, place->size, FIELDS, ARRAY_SIZE(FIELDS));
+}
+
+/* What the owner says of one place. */
+struct place_said {
+    struct json_bytes place; /* size 0: there is none */
+    int64_t count;           /* of the user's places */
+};
+
+/* False: the owner is of another version. */
+static bool read_said(const char *text, size_t size, struct place_said *said) {
+    struct json_scan scan = json_scan_of(text, size);
+    struct json_bytes key, count = {NULL, 0};
+    *said = (struct place_said){.place = {NULL, 0}};
+    json_scan_object(&scan);
+    while (json_scan_member(&scan, &key))
+        json_scan_value(&scan, json_bytes_are(&key, "place")   ? &said->place
+                               : json_bytes_are(&key, "count") ? &count
+                                                               : NULL);
+    if (scan.bad || !said->place.size || !text_number(count.data, count.size, INT64_MAX, &said->count)) return false;
+    if (json_bytes_are(&said->place, "null")) said->place.size = 0;
+    return true;
 }
 
 /* `wish` is freed after the answer. */
@@ -86,12 +109,15 @@ static void send_wish(struct place_wish *wish, struct place_command *command,
     buffer_free(&record);
 }
 
-/* A place is not there once it was put only if there was no room for it. */
+/* One that is not there although there is room was deleted meanwhile: whoever still wants it asks again. */
 static void placed(void *context, struct http_request *request, unsigned status, const json_t *reply,
                    struct json_bytes text) {
-    if (status == 200)
-        reply_as_it_is(request, text.data, text.size);
-    else if (status == 404)
+    struct place_said said;
+    if (status != 200 || !read_said(text.data, text.size, &said))
+        reply_pending(context, request);
+    else if (said.place.size)
+        reply_place(request, &said.place);
+    else if (said.count >= PLACES_MAX)
         http_problem(request, 409, "places_limit", "the user has as many places as anybody may", 0);
     else
         reply_pending(context, request);
@@ -113,7 +139,7 @@ static void put_place(void *state, const struct call *call) {
 static void deleted(void *context, struct http_request *request, unsigned status, const json_t *reply,
                     struct json_bytes text) {
     const struct place_wish *wish = context;
-    if (!status)
+    if (status != 200)
         reply_pending(wish, request);
     else if (wish->had)
         http_reply(request, 204, NULL, NULL, 0, NULL, 0); // one that is there was put again meanwhile
@@ -121,16 +147,25 @@ static void deleted(void *context, struct http_request *request, unsigned status
         reply_none(request);
 }
 
+/* False: the request is answered. */
+static bool heard(struct http_request *request, int code, unsigned status, const char *reply, size_t size,
+                  struct place_said *said) {
+    if (!owners_answered(request, code, status)) return false;
+    if (read_said(reply, size, said)) return true;
+    owners_away(request, RETRY_AFTER_S);
+    return false;
+}
+
 /* The command is written whatever there is: one that makes the place may still be on its way. */
 static void looked_up(void *context, int code, unsigned status, const char *reply, size_t size) {
     struct place_wish *wish = context;
     struct place_command command = {.kind = PLACE_COMMAND_DELETE, .name = {"", 0}};
-    bool none = code == 0 && status == 404;
-    if (!none && !owners_answered(wish->request, code, status)) {
+    struct place_said said;
+    if (!heard(wish->request, code, status, reply, size, &said)) {
         free(wish);
         return;
     }
-    wish->had = !none;
+    wish->had = said.place.size > 0;
     send_wish(wish, &command, deleted);
 }
 
@@ -145,10 +180,12 @@ static void delete_place(void *state, const struct call *call) {
 
 static void found(void *context, int code, unsigned status, const char *reply, size_t size) {
     struct http_request *request = context;
-    if (code == 0 && status == 404)
+    struct place_said said;
+    if (!heard(request, code, status, reply, size, &said)) return;
+    if (said.place.size)
+        reply_place(request, &said.place);
+    else
         reply_none(request);
-    else if (owners_answered(request, code, status))
-        reply_as_it_is(request, reply, size);
 }
 
 static void get_place(void *state, const struct call *call) {

@@ -374,6 +374,8 @@ export interface PlaceEvent {
     readonly number: number;
     /** The id of the place. */
     readonly place: string;
+    /** Of the place then. */
+    readonly name: string;
     readonly what: 'arrived' | 'left';
     /** Of the report that said so, ms since the epoch. */
     readonly time: number;

@@ -98,6 +98,8 @@ class PlaceEvent:
     """Rises."""
     place: str
     """Its id."""
+    name: str
+    """Of the place then."""
     what: str
     """arrived or left."""
     time: int
@@ -238,7 +240,7 @@ def read_named_place(item: dict[str, Any]) -> NamedPlace:
 
 
 def read_place_event(item: dict[str, Any]) -> PlaceEvent:
-    return PlaceEvent(int(item['number']), str(item['place']), str(item['what']), int(item['time']))
+    return PlaceEvent(int(item['number']), str(item['place']), str(item['name']), str(item['what']), int(item['time']))
 
 
 def read_nearby(answer: dict[str, Any]) -> NearbyPage:

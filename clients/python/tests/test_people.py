@@ -55,7 +55,7 @@ async def test_a_link_is_made_once_listed_read_without_a_token_and_ended(server,
 async def test_places_of_mine_are_made_changed_listed_and_deleted_and_have_events(server, api):
     home = {'id': 'home', 'name': 'Home', 'lat': 1.5, 'lng': 2, 'radius_m': 100, 'tell': 'friends'}
     server.answers = [(202, {'id': 'home'}), (200, home), (200, {**home, 'tell': [2**63 - 1, 7]}), (200, {'items': [home], 'next': 'home'}), (200, home),
-                      (204, {}), (200, {'items': [{'number': 3, 'place': 'home', 'what': 'left', 'time': 9}], 'next': 3})]
+                      (204, {}), (200, {'items': [{'number': 3, 'place': 'home', 'name': 'Home', 'what': 'left', 'time': 9}], 'next': 3})]
     wish = {'name': 'Home', 'lat': 1.5, 'lng': 2.0, 'radius_m': 100}
     read = NamedPlace('home', 'Home', 1.5, 2, 100, 'friends')
     assert await api.set_place('home', **wish, tell='friends') == read
@@ -64,7 +64,7 @@ async def test_places_of_mine_are_made_changed_listed_and_deleted_and_have_event
     page = await api.get_places(limit=1)
     assert (page.items, page.next) == ([read], 'home') and await api.get_place('home') == read
     await api.delete_place('home')
-    assert (await api.get_place_events(from_ms=1, to_ms=10)).items == [PlaceEvent(3, 'home', 'left', 9)]
+    assert (await api.get_place_events(from_ms=1, to_ms=10)).items == [PlaceEvent(3, 'home', 'Home', 'left', 9)]
     with pytest.raises(InvalidPosition):
         await api.set_place('home', **{**wish, 'lat': 91}, tell='me')
     with pytest.raises(ValueError, match='not an id'):

@@ -43,8 +43,8 @@ export function readNamedPlace({ id, name, lat, lng, radius_m, tell }) {
 }
 
 /** @param {any} item @returns {import('../index.js').PlaceEvent} */
-export function readPlaceEvent({ number, place, what, time }) {
-    return { number: Number(number), place: String(place), what, time };
+export function readPlaceEvent({ number, place, name, what, time }) {
+    return { number: Number(number), place: String(place), name: String(name), what, time };
 }
 
 /** @param {any} item @returns {import('../index.js').Friendship} */

@@ -10,6 +10,8 @@ public final class PlaceEvent extends Shown {
     public final long number;
     /** The place's id. */
     public final String place;
+    /** Of the place then. */
+    public final String name;
     /** arrived or left. */
     public final String what;
     /** Of the report that said so, ms since the epoch. */
@@ -18,6 +20,7 @@ public final class PlaceEvent extends Shown {
     private PlaceEvent(Map<String, Object> item) {
         number = Json.asLong(item.get("number"), 0);
         place = Json.asText(item.get("place"));
+        name = Json.asText(item.get("name"));
         what = Json.asText(item.get("what"));
         time = Json.asLong(item.get("time"), 0);
     }

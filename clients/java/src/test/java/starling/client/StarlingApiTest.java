@@ -336,7 +336,7 @@ public final class StarlingApiTest {
         answer(200, "{'items':[" + home + ",{'id':'x'}],'next':'home'}");
         answer(200, home);
         answer(204, "");
-        answer(200, "{'items':[{'number':3,'place':'home','what':'left','time':9},{}],'next':3}");
+        answer(200, "{'items':[{'number':3,'place':'home','name':'Home','what':'left','time':9},{}],'next':3}");
         NamedPlace made = api.setPlace("home", "Home", 1.5, 2, 100, PlaceTell.FRIENDS);
         assertEquals(Arrays.<Object>asList("home", "Home", 1.5, 2.0, 100L, PlaceTell.FRIENDS),
                 Arrays.<Object>asList(made.id, made.name, made.lat, made.lng, made.radiusM, made.tell));
@@ -348,7 +348,7 @@ public final class StarlingApiTest {
         api.deletePlace("home");
         Page<PlaceEvent> events = api.getPlaceEvents(1L, 10L, null, null);
         PlaceEvent event = events.items.get(0);
-        assertEquals(Arrays.<Object>asList(1, 3L, "home", "left", 9L), Arrays.<Object>asList(events.items.size(), event.number, event.place, event.what, event.time));
+        assertEquals(Arrays.<Object>asList(1, 3L, "home", "Home", "left", 9L), Arrays.<Object>asList(events.items.size(), event.number, event.place, event.name, event.what, event.time));
         assertEquals(Arrays.asList("PUT /v1/places/home", "PUT /v1/places/home", "PUT /v1/places/home", "PUT /v1/places/home", "GET /v1/places?limit=1",
                 "GET /v1/places/home", "DELETE /v1/places/home", "GET /v1/places/events?from=1&to=10"), asked());
         String[] told = new String[4];

@@ -181,7 +181,7 @@ def test_friends_are_told_each_once_and_nothing_but_the_name(town, users, arrive
     for friend in ben, cleo:
         told(town, friend, (ada, 'arrived', 'Home'))
     [one] = [one for one in town.http(ben).ok('GET', '/v1/notices')['items'] if one['what'] == 'arrived']
-    lat, lng = at(0)
+    lat, _ = at(0)
     assert str(lat) not in json.dumps(one) and 'radius' not in json.dumps(one) and 'home' not in json.dumps(one)
     report(town, ada, FAR)
     arrive(ada, 'last')
@@ -302,7 +302,7 @@ def test_nobody_else_sees_places_or_events(town, users, arrive):
     """Not a friend who is told either, by whatever question."""
     ada, ben, stranger = users(3)
     town.acquaint(ada, ben)
-    lat, lng = at(0)
+    lat, _ = at(0)
     put(town, ada, 'secret-id', name='Home', tell='friends')
     report(town, ada, 0)
     told(town, ben, (ada, 'arrived', 'Home'))

@@ -1,5 +1,6 @@
 /* Changes of places. A place that is changed keeps its bit, and the next report judges it; one that is deleted makes no event. A user's first
- * place begins with `newest` at the arrival of the change: of a user without places nothing is kept up to date. */
+ * place begins with `newest` at the arrival of the change, as of a user without places nothing is kept up to date; unless reports have times
+ * of their own (clock=stream). */
 #include <errno.h>
 #include <string.h>
 
@@ -92,7 +93,8 @@ static int put(struct deciding_places *deciding, int32_t partition, struct stand
                                   .id_size = (uint32_t)command->id.size};
     memcpy(place.id, command->id.data, command->id.size);
     count_from_here(deciding, partition, user);
-    if (!user->count && arrived_ms > user->state.newest) user->state.newest = arrived_ms;
+    bool wall = deciding->options.ahead_ms != VERDICT_ANY_TIME;
+    if (!user->count && wall && arrived_ms > user->state.newest) user->state.newest = arrived_ms;
     user->state.bare = false;
     verdict_prepare(&place, user->state.inside >> place.slot & 1);
     standing_place_put(user, at, there, &place);

@@ -45,8 +45,14 @@ void decider_held(struct decider *decider) {
     decider->commit_count = 0;
 }
 
+static bool is_begun(const struct decider *decider) {
+    size_t place = 0;
+    while (place < decider->places && decider->courses[place].expected < 0) place++;
+    return place < decider->places;
+}
+
 void decider_second(struct decider *decider) {
-    if (!decider->options.held || decider->stopped || !decider->consumer) return;
+    if (!decider->options.held || decider->stopped || !decider->consumer || !is_begun(decider)) return;
     if (decider->stage == STAGE_IDLE && !decider_open(decider)) return;
     if (!decider_is_quiet(decider)) return;
     if (decider->options.finish)

@@ -284,7 +284,8 @@ static void commit_done(void *context) {
         committed(decider);
         return;
     }
-    note_failure(decider);
+    // Where nothing was written nothing is lost: the next owner of the partitions reads the same.
+    if (decider->wrote || !revoked || !decider->options.held) note_failure(decider);
     pacing_failed(&decider->pacing, decider->taken, took_ms);
     if (decider->too_large && decider->taken) find_too_large(decider);
     if (revoked) {

@@ -19,7 +19,8 @@ NOTHING = {'profile', 'sharing', 'handle', 'friends', 'following', 'followers', 
 
 @pytest.fixture(scope='module')
 def everything(make_module_cluster):
-    return make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 2000, 'history-sink:history.roll.s': 1}).start(feeds=1, comments=1, places=1, moderators=1)
+    return make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 2000, 'history-sink:history.roll.s': 1}).start(
+        feeds=1, comments=1, places=1, moderators=1)
 
 
 def forget(http):

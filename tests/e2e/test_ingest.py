@@ -228,7 +228,8 @@ FILLED = [(method, path.format(type='site', id=5, comment=5, user=5, external='x
 NOT_OF_USERS = {'/v1/locations', '/v1/profiles/5', '/v1/friendships', '/v1/users', '/v1/users/5', '/v1/users/5/posts', '/v1/users/5/followers',
                 '/v1/users/5/following', '/v1/handles/ada', '/v1/posts/5/likes', '/v1/posts/5/edits'}  # a gateway may ask for these
 OF_USERS = [(method, path) for method, path in ENDPOINTS if path not in NOT_OF_USERS and (method, path) != ('GET', '/v1/posts/5')] + [
-    ('DELETE', '/v1/links/5'), ('GET', '/v1/places/5'), ('PUT', '/v1/places/5'), ('DELETE', '/v1/places/5'), ('POST', '/v1/comments/site/x'), ('DELETE', '/v1/comments/site/x/5'), ('PUT', '/v1/comments/site/x/5/like'),
+    ('DELETE', '/v1/links/5'), ('GET', '/v1/places/5'), ('PUT', '/v1/places/5'), ('DELETE', '/v1/places/5'),
+    ('POST', '/v1/comments/site/x'), ('DELETE', '/v1/comments/site/x/5'), ('PUT', '/v1/comments/site/x/5/like'),
     ('GET', '/v1/users/5/comments'), ('GET', '/v1/subjects/site/x/outcome')]
 OPEN = {('GET', '/v1/config'), ('GET', '/v1/openapi.yaml'), ('GET', '/v1/links/{secret}/place')}  # need no token
 WRITTEN = 'locations', 'friend-commands', 'profiles', 'sharing', 'follow-commands', 'follower-commands', 'post-commands', 'name-commands', 'notice-commands', \

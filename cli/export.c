@@ -77,6 +77,7 @@ static int owner_of(struct user_export *export, enum belonging_owner owner, stru
         [BELONGS_TO_MODERATION] = {export->cli, settings->moderation_group, &TOPIC_COMMENTS_WIDE, "moderation process"},
         [BELONGS_TO_COMMENTS] = {export->cli, settings->comments_group, &TOPIC_COMMENT_COMMANDS, "comments process"},
         [BELONGS_TO_SINKS] = {export->cli, settings->history_group, &TOPIC_LOCATIONS, "history sink"},
+        [BELONGS_TO_PLACES] = {export->cli, settings->places_group, &TOPIC_PLACE_COMMANDS, "places process"},
     };
     int code = export->owners[owner] ? 0 : asking_new(&options[owner], &export->owners[owner], export->error);
     *asking = export->owners[owner];
@@ -309,8 +310,8 @@ static int run(struct cli *cli, int argc, char **argv) {
     struct user_export export = {.cli = cli, .sharing = SHARING_WORDS[SHARING_OFF]};
     const struct cli_option options[] = {
         {"kinds", "KIND,...",
-         "only these: account, friends, links, following, followers, requesting, requested, muted, posts, notices, comments, "
-         "edits, likes, reports, history, decisions",
+         "only these: account, friends, links, places, place-events, following, followers, requesting, requested, muted, "
+         "posts, devices, notices, comments, edits, likes, reports, history, decisions",
          &export.kinds, NULL},
     };
     int code = cli_open(cli, &USER_EXPORT_COMMAND, argc, argv, options, ARRAY_SIZE(options));

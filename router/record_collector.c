@@ -31,7 +31,7 @@ static void delivered(void *context, void *opaque, int code, const struct topic 
     struct record_collector *collector = context;
     const struct record_collector_options *options = &collector->options;
     uint64_t tag = (uint64_t)(uintptr_t)opaque;
-    if (topic == &TOPIC_LOCATIONS || topic == &TOPIC_LINK_COMMANDS) {
+    if (topic == &TOPIC_LOCATIONS || topic == &TOPIC_LINK_COMMANDS || topic == &TOPIC_APPROACHES) {
         if (tag != LEAVE_UNTRACKED) options->on_leave(options->context, tag, code == 0);
     } else if (topic == &TOPIC_FRIEND_COMMANDS) {
         options->on_remove(options->context, tag, code == 0);
@@ -135,6 +135,13 @@ int record_collector_approach(struct record_collector *collector, const struct a
     buffer_clear(&collector->value);
     event_encode_friend_approach(&collector->value, &record);
     return send_value(collector, &TOPIC_APPROACHES, approach->user, 0);
+}
+
+int record_collector_place_told(struct record_collector *collector, int64_t user, const struct place_told *told,
+                                uint64_t ticket) {
+    buffer_clear(&collector->value);
+    event_encode_place_told(&collector->value, told);
+    return send_value(collector, &TOPIC_APPROACHES, user, ticket);
 }
 
 int record_collector_remove(struct record_collector *collector, const struct excess_item *item) {

@@ -79,6 +79,7 @@ static int make_output(struct router *router, struct error *error) {
                                                            .tracer = service_kafka(router->service)->tracer,
                                                            .context = router->collector,
                                                            .send = record_collector_batch});
+    router->choices = choices_new(router);
     return notifying_new(router, &router->notifying, error);
 }
 
@@ -116,6 +117,7 @@ static void make_state(struct router *router) {
         .links = links_of,
     });
     router->links = links_new(router->partitions);
+    router->places = telling_places_new(router);
 }
 
 static int start_tasks(struct router *router, struct error *error) {
@@ -170,6 +172,8 @@ void router_free_parts(struct router *router) {
     reports_free(router->reports);
     discover_free(router->discover);
     notifying_free(router->notifying);
+    telling_places_free(router->places);
+    choices_free(router->choices);
     opting_free(router->opting);
     links_free(router->links);
     cap_free(router->cap);

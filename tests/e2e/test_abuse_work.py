@@ -105,7 +105,7 @@ def test_requests_for_friendship_have_an_end(make_cluster, users):
 
 
 def test_those_who_forget_themselves_deny_it_to_nobody(make_cluster, users):
-    cluster = make_cluster().start(feeds=1, comments=1)
+    cluster = make_cluster().start(feeds=1, comments=1, places=1)
     *attackers, ada = users(71)
     for user in attackers:
         assert cluster.http(user).delete('/v1/me').status_code in (200, 202)

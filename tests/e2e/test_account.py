@@ -14,7 +14,7 @@ from harness.waiting import eventually
 
 @pytest.fixture(scope='module')
 def everything(make_module_cluster):
-    return make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000}).start(feeds=1, comments=1, moderators=1)
+    return make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000}).start(feeds=1, comments=1, places=1, moderators=1)
 
 
 @pytest.fixture(scope='module')

@@ -14,12 +14,13 @@ from harness.waiting import eventually
 from test_history import read_file
 
 NOTHING = {'profile', 'sharing', 'handle', 'friends', 'following', 'followers', 'requests', 'muted', 'posts', 'comments', 'likes', 'notices',
-           'devices', 'history'}
+           'places', 'devices', 'history'}
 
 
 @pytest.fixture(scope='module')
 def everything(make_module_cluster):
-    return make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 2000, 'history-sink:history.roll.s': 1}).start(feeds=1, comments=1, moderators=1)
+    return make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 2000, 'history-sink:history.roll.s': 1}).start(
+        feeds=1, comments=1, places=1, moderators=1)
 
 
 def forget(http):

@@ -228,7 +228,7 @@ ENDPOINTS = [('POST', '/v1/locations'), ('POST', '/v1/owntracks'), ('GET', '/v1/
              ('DELETE', '/v1/friends/5'), ('PUT', '/v1/blocks/5'), ('DELETE', '/v1/blocks/5'), ('GET', '/v1/audience'), ('POST', '/v1/friendships'),
              ('GET', '/v1/history'), ('GET', '/v1/nearby'), ('GET', '/v1/discover'), ('GET', '/v1/nearby/mutes'),
              ('GET', '/v1/devices'), ('PUT', '/v1/nearby/mutes/5'), ('DELETE', '/v1/nearby/mutes/5'), ('PUT', '/v1/friends/5/rounded'),
-             ('DELETE', '/v1/friends/5/rounded'), ('GET', '/v1/links'), ('POST', '/v1/links'),
+             ('DELETE', '/v1/friends/5/rounded'), ('GET', '/v1/links'), ('POST', '/v1/links'), ('GET', '/v1/places'), ('GET', '/v1/places/events'),
              ('POST', '/v1/posts'), ('PUT', '/v1/posts/5'), ('DELETE', '/v1/posts/5'), ('GET', '/v1/posts/5/edits'),
              ('PUT', '/v1/posts/5/like'), ('DELETE', '/v1/posts/5/like'),
              ('GET', '/v1/posts/5/likes'), ('GET', '/v1/feed'),
@@ -249,16 +249,18 @@ TEMPLATES = [(method, '/v1/comments/{type}/{id}' + path) for method, path in OF_
     ('GET', '/v1/moderation/comments'), ('PUT', '/v1/moderation/comments/{type}/{id}/{comment}'),
     ('GET', '/v1/moderation/posts'), ('PUT', '/v1/moderation/posts/{id}'), ('GET', '/v1/moderation/users'),
     ('PUT', '/v1/moderation/bans/{user}'), ('DELETE', '/v1/moderation/bans/{user}'), ('DELETE', '/v1/devices/{id}'),
-    ('DELETE', '/v1/links/{id}'), ('GET', '/v1/externals'), ('GET', '/v1/externals/{external}')]
+    ('DELETE', '/v1/links/{id}'), ('GET', '/v1/places/{id}'), ('PUT', '/v1/places/{id}'), ('DELETE', '/v1/places/{id}'),
+    ('GET', '/v1/externals'), ('GET', '/v1/externals/{external}')]
 FILLED = [(method, path.format(type='site', id=5, comment=5, user=5, external='x')) for method, path in TEMPLATES]
 NOT_OF_USERS = {'/v1/locations', '/v1/profiles/5', '/v1/friendships', '/v1/users', '/v1/users/5', '/v1/users/5/posts', '/v1/users/5/followers',
                 '/v1/users/5/following', '/v1/handles/ada', '/v1/posts/5/likes', '/v1/posts/5/edits'}  # a gateway may ask for these
 OF_USERS = [(method, path) for method, path in ENDPOINTS if path not in NOT_OF_USERS and (method, path) != ('GET', '/v1/posts/5')] + [
-    ('DELETE', '/v1/links/5'), ('POST', '/v1/comments/site/x'), ('DELETE', '/v1/comments/site/x/5'), ('PUT', '/v1/comments/site/x/5/like'),
+    ('DELETE', '/v1/links/5'), ('GET', '/v1/places/5'), ('PUT', '/v1/places/5'), ('DELETE', '/v1/places/5'),
+    ('POST', '/v1/comments/site/x'), ('DELETE', '/v1/comments/site/x/5'), ('PUT', '/v1/comments/site/x/5/like'),
     ('GET', '/v1/users/5/comments'), ('GET', '/v1/subjects/site/x/outcome')]
 OPEN = {('GET', '/v1/config'), ('GET', '/v1/openapi.yaml'), ('GET', '/v1/links/{secret}/place')}  # need no token
 WRITTEN = 'locations', 'friend-commands', 'profiles', 'sharing', 'follow-commands', 'follower-commands', 'post-commands', 'name-commands', 'notice-commands', \
-    'comment-commands', 'bans', 'nearby-mutes', 'device-ends', 'link-commands'
+    'comment-commands', 'bans', 'nearby-mutes', 'device-ends', 'link-commands', 'place-commands'
 
 
 def test_no_token_or_a_bad_one_does_nothing_anywhere(shared_cluster, user):

@@ -29,7 +29,7 @@ def plain(value):
 
 
 def text_of(name, item):
-    if name == 'users':
+    if name in ('users', 'tell') and not isinstance(item, str):
         return list(map(str, item))
     return str(item) if name in ('user', 'owner') and item is not None else item
 
@@ -54,7 +54,8 @@ def arguments_of(function, given):
 
 async def called(api, call, arguments=(), options=None, all=False):
     function = getattr(api, snake(call))
-    made = function(*arguments_of(function, arguments), **{snake(name): value for name, value in (options or {}).items()})
+    made = function(*arguments_of(function, arguments), **{snake(name): list(map(int, value)) if name == 'tell' and isinstance(value, list) else value
+                                                            for name, value in (options or {}).items()})
     return plain([item async for item in api.all(made)] if all else await made)
 
 

@@ -376,6 +376,29 @@ export interface LinkPlace {
     readonly until: number;
 }
 
+/** A place of mine. Each time that I arrive there or leave it, those in `tell` get a notice of that: friends, while we both share. */
+export interface NamedPlace extends LatLng {
+    /** Chosen by the app: 1 to 32 of A-Z, a-z, 0-9, - and _; not `events`. */
+    readonly id: string;
+    readonly name: string;
+    /** Whole, 50 to 50,000. */
+    readonly radiusM: number;
+    /** I, all my friends, or these (50 at most). */
+    readonly tell: 'me' | 'friends' | readonly string[];
+}
+
+export interface PlaceEvent {
+    /** Rises. */
+    readonly number: number;
+    /** The id of the place. */
+    readonly place: string;
+    /** Of the place then. */
+    readonly name: string;
+    readonly what: 'arrived' | 'left';
+    /** Of the report that said so, ms since the epoch. */
+    readonly time: number;
+}
+
 /** Where I am, or was. */
 export interface Report extends LatLng, Details {
     /** When the position was taken, ms since the epoch; default: now. */
@@ -421,7 +444,7 @@ export interface Place extends LatLng, Details {
 /** Who sees somebody's posts, but for whom a block keeps away. */
 export type Visibility = 'everybody' | 'followers';
 
-export type ExportKind = 'account' | 'friends' | 'links' | 'following' | 'followers' | 'requesting' | 'requested' | 'muted' | 'posts' | 'devices' | 'notices' | 'comments' | 'edits' | 'likes' | 'reports' | 'history';
+export type ExportKind = 'account' | 'friends' | 'links' | 'places' | 'place-events' | 'following' | 'followers' | 'requesting' | 'requested' | 'muted' | 'posts' | 'devices' | 'notices' | 'comments' | 'edits' | 'likes' | 'reports' | 'history';
 
 /** Something that is kept of me: its kind, and the members that openapi.yaml names, as they are there. `user` is text. */
 export interface Exported {
@@ -455,8 +478,8 @@ export interface User extends WholeProfile {
 }
 
 /** request: asks to follow me. accepted: I may follow. reply: answers my comment, or comments on what is mine. like: of such a one.
- * approach: a friend who has come near while I had no session. */
-export type NoticeKind = 'follow' | 'request' | 'accepted' | 'mention' | 'reply' | 'like' | 'approach';
+ * approach: a friend who has come near while I had no session. arrived, left: a friend at a place of the friend's, or I at one of mine. */
+export type NoticeKind = 'follow' | 'request' | 'accepted' | 'mention' | 'reply' | 'like' | 'approach' | 'arrived' | 'left';
 
 /** Somebody does something that is about me; many such things of one day that are alike are one. */
 export interface Notice {
@@ -469,6 +492,8 @@ export interface Notice {
     readonly post: string | null;
     /** The id of the comment that mentions or answers me, or is liked; null: there is none. */
     readonly comment: string | null;
+    /** The name of the place; null: it is about none. */
+    readonly place: string | null;
     /** ms since the epoch. */
     readonly time: number;
     /** How many users do so. */
@@ -743,6 +768,14 @@ export class StarlingApi {
     endLink(id: string): Promise<void>;
     /** What a link shows; no token is asked for. link: its url, or what stands behind the #. ApiError `link_over`: it has ended. */
     getLinkPlace(link: string): Promise<LinkPlace>;
+    /** A page of my places. */
+    getPlaces(query?: ListQuery): Promise<Page<NamedPlace>>;
+    getPlace(id: string): Promise<NamedPlace>;
+    /** Makes a place, or changes it. Conflict `places_limit`: I have 50. @throws InvalidPosition */
+    setPlace(id: string, place: Omit<NamedPlace, 'id'>): Promise<NamedPlace>;
+    deletePlace(id: string): Promise<void>;
+    /** A page of my arrivals and departures, from the oldest on; of the times from (inclusive) to (exclusive), ms since the epoch. */
+    getPlaceEvents(query?: ListQuery & { from?: number; to?: number }): Promise<Page<PlaceEvent>>;
     /**
      * Where I am, or was: for phones in the background. Up to 1000 at once, in any order; the same one again changes nothing.
      * Resolves to how many were taken, and which ones of several the server refused: those are never taken. BadRequest: all of them were.

@@ -28,6 +28,7 @@ import { Me } from './me.js';
 import { NoticePreferences } from './notice-preferences.js';
 import { Notices } from './notices.js';
 import { keepPage, workOffline } from './offline.js';
+import { Places } from './places.js';
 import { translatePage } from './preferences.js';
 import { Push } from './push.js';
 import { INVITATION_KEY, OPENS_KEY, PROBLEM_KEY, TOKEN_KEY, USER_KEY } from './session.js';
@@ -91,6 +92,7 @@ new Belongings({ api: () => api, erased: () => signOut(true) });
 new NoticePreferences(() => api);
 new Devices(() => api, () => client?.welcome?.session);
 const links = new Links({ api: () => api, now: () => client?.serverNow() ?? Date.now() });
+const places = new Places({ api: () => api, map, here: () => place, friends: () => friends.list, showMap: () => tabs.choose('map') });
 const gate = new Gate({
     demo: config.demo,
     provider: config.oidc?.issuer ?? null,
@@ -175,6 +177,8 @@ function signIn(token, start = null) {
         notices.signIn(api, client, user);
         friends.signIn(api, user);
         trail.signIn(api);
+        places.forget();
+        if (isLater) places.read(true);
     }
     const invitation = sessionStorage.getItem(INVITATION_KEY);
     sessionStorage.removeItem(INVITATION_KEY);
@@ -259,6 +263,7 @@ function signOut(erased = false) {
     card.close();
     strangers.signOut();
     links.forget();
+    places.forget();
     trail.signOut();
     api = null;
     me?.forget();
@@ -408,6 +413,7 @@ function later() {
     if (isLater) return;
     isLater = true;
     setTimeout(() => map.load().then(keepPage)); // after the frame
+    if (api) places.read(true);
 }
 
 function emptyText() {

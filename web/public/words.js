@@ -140,6 +140,8 @@ export const words = {
         mention: (who) => t('mentionsYou', who),
         reply: (who) => t('answersYou', who),
         approach: (who) => t('wasNearYou', who),
+        arrived: (who, { mine, place }) => t(mine ? 'youArrivedAt' : 'arrivedAt', { ...who, place }),
+        left: (who, { mine, place }) => t(mine ? 'youLeft' : 'leftPlace', { ...who, place }),
         like: (who, { comment }) => t(comment === null ? 'likesYourPost' : 'likesYourComment', who),
     },
     newNotices: counted('newNotices'),

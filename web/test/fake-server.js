@@ -51,6 +51,8 @@ export class FakeServer {
     tiles = ''; // the address of another server's, with {z}, {x} and {y}
     attribution = '';
     links = []; // as GET /v1/links lists them, each with its secret
+    places = []; // as GET /v1/places lists them
+    placesMost = 50;
     link = null; // what GET /v1/links/{secret}/place answers to whoever has no account: [status, body]
     push = ''; // the address of a receiver that tells people while the page is closed
     #lastSession = 3709219523476521057n;
@@ -224,6 +226,19 @@ export class FakeServer {
         return { type: 'nearby', total: near.length, items, next };
     }
 
+    #placed(method, id, body) {
+        const at = this.places.findIndex((place) => place.id === id);
+        if (method === 'PUT' && at < 0 && this.places.length >= this.placesMost) return [409, { code: 'places_limit', detail: 'the user has as many places as anybody may' }];
+        if (method === 'PUT') {
+            this.places.splice(at < 0 ? this.places.length : at, 1, { id, ...body });
+            return [200, { id, ...body }];
+        }
+        if (at < 0) return [404, { code: 'no_place', detail: 'there is no such place' }];
+        if (method === 'GET') return [200, this.places[at]];
+        this.places.splice(at, 1);
+        return [204];
+    }
+
     #relate(list, user, on) {
         const before = this.friendships.get(user)?.state ?? 'none';
         const name = this.friendships.get(user)?.name ?? this.friends.get(user)?.name ?? '';
@@ -282,6 +297,9 @@ export class FakeServer {
                 this.links = this.links.filter(({ id }) => id !== ended);
                 return json(204);
             }
+            if (pathname === '/v1/places') return json(200, { items: this.places, next: null });
+            const [, place] = /^\/v1\/places\/([\w-]+)$/.exec(pathname) ?? [];
+            if (place) return json(...this.#placed(request.method, place, body));
             if (pathname === '/v1/friends') return json(200, { items: [...this.friendships].map(([user, one]) => ({ user, avatar_url: '', ...one })).sort((a, b) => a.user - b.user), next: null });
             if (pathname === '/v1/nearby/mutes') {
                 const after = Number(searchParams.get('after') ?? -1);

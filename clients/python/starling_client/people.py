@@ -84,6 +84,32 @@ class LinkPlace:
 
 
 @dataclass(frozen=True)
+class NamedPlace:
+    """A place of mine. Each time that I arrive there or leave it, those in `tell` get a notice of that: friends, while we both share."""
+    id: str
+    name: str
+    lat: float
+    lng: float
+    radius_m: int
+    tell: str | tuple[int, ...]
+    """me, friends (all of them), or users."""
+
+
+@dataclass(frozen=True)
+class PlaceEvent:
+    number: int
+    """Rises."""
+    place: str
+    """Its id."""
+    name: str
+    """Of the place then."""
+    what: str
+    """arrived or left."""
+    time: int
+    """Of the report that said so, ms since the epoch."""
+
+
+@dataclass(frozen=True)
 class Report:
     """Where I am, or was. Checked when it is sent."""
     lat: float
@@ -159,7 +185,8 @@ class Place:
 class Exported:
     """Something that is kept of me."""
     kind: str
-    """account, friends, links, following, followers, requesting, requested, muted, posts, devices, notices, comments, edits, likes, reports or history."""
+    """account, friends, links, places, place-events, following, followers, requesting, requested, muted, posts, devices, notices, comments, edits, likes,
+    reports or history."""
     item: dict[str, Any]
     """The members that openapi.yaml names, as they are there."""
 
@@ -212,6 +239,16 @@ def read_link(item: dict[str, Any]) -> Link:
 
 def read_link_place(answer: dict[str, Any]) -> LinkPlace:
     return LinkPlace(str(answer.get('name') or ''), answer.get('lat'), answer.get('lng'), answer.get('time'), answer['until'])
+
+
+def read_named_place(item: dict[str, Any]) -> NamedPlace:
+    tell = item['tell']
+    return NamedPlace(str(item['id']), str(item['name']), item['lat'], item['lng'], int(item['radius_m']),
+                      tell if isinstance(tell, str) else tuple(map(int, tell)))
+
+
+def read_place_event(item: dict[str, Any]) -> PlaceEvent:
+    return PlaceEvent(int(item['number']), str(item['place']), str(item['name']), str(item['what']), int(item['time']))
 
 
 def read_nearby(answer: dict[str, Any]) -> NearbyPage:

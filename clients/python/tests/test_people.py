@@ -2,8 +2,8 @@
 import pytest
 from test_api import comment, with_api
 
-from starling_client import (ApiError, BadRequest, Conflict, Details, Exported, FriendOutcome, Friendship, Link, LinkPlace, NearbyFriend, NewLink, Page, Place,
-                             Report, Sharing, Undecided, Watcher, WholeProfile)
+from starling_client import (ApiError, BadRequest, Conflict, Details, Exported, FriendOutcome, Friendship, InvalidPosition, Link, LinkPlace, NamedPlace,
+                             NearbyFriend, NewLink, Page, Place, PlaceEvent, Report, Sharing, Undecided, Watcher, WholeProfile)
 
 BIG = 2**63 - 1
 
@@ -49,6 +49,28 @@ async def test_a_link_is_made_once_listed_read_without_a_token_and_ended(server,
     assert over.value.code == 'link_over'
     await api.end_link('5')
     assert requests(server) == ['POST /v1/links', 'GET /v1/links', 'GET /v1/links/abc/place', 'GET /v1/links/abc/place', 'DELETE /v1/links/5']
+
+
+@with_api
+async def test_places_of_mine_are_made_changed_listed_and_deleted_and_have_events(server, api):
+    home = {'id': 'home', 'name': 'Home', 'lat': 1.5, 'lng': 2, 'radius_m': 100, 'tell': 'friends'}
+    server.answers = [(202, {'id': 'home'}), (200, home), (200, {**home, 'tell': [2**63 - 1, 7]}), (200, {'items': [home], 'next': 'home'}), (200, home),
+                      (204, {}), (200, {'items': [{'number': 3, 'place': 'home', 'name': 'Home', 'what': 'left', 'time': 9}], 'next': 3})]
+    wish = {'name': 'Home', 'lat': 1.5, 'lng': 2.0, 'radius_m': 100}
+    read = NamedPlace('home', 'Home', 1.5, 2, 100, 'friends')
+    assert await api.set_place('home', **wish, tell='friends') == read
+    assert (await api.set_place('home', **wish, tell={7})).tell == (2**63 - 1, 7)
+    assert [body for _, _, body, _ in server.asked[1:3]] == [{**wish, 'tell': 'friends'}, {**wish, 'tell': [7]}]
+    page = await api.get_places(limit=1)
+    assert (page.items, page.next) == ([read], 'home') and await api.get_place('home') == read
+    await api.delete_place('home')
+    assert (await api.get_place_events(from_ms=1, to_ms=10)).items == [PlaceEvent(3, 'home', 'Home', 'left', 9)]
+    with pytest.raises(InvalidPosition):
+        await api.set_place('home', **{**wish, 'lat': 91}, tell='me')
+    with pytest.raises(ValueError, match='not an id'):
+        await api.get_place('../me')
+    assert requests(server) == ['PUT /v1/places/home'] * 3 + ['GET /v1/places?limit=1', 'GET /v1/places/home', 'DELETE /v1/places/home',
+                                                             'GET /v1/places/events?from=1&to=10']
 
 
 @with_api

@@ -157,7 +157,8 @@ class Cluster:
                        'ingest.drain.notice.s': 0,
                        'web.ws.url': self.ws_url, 'router.group.id': self.group('router'),
                        'history.group.id': self.group('history-sink'), 'feed.group.id': self.group('feed'),
-                       'comments.group.id': self.group('comments'), 'moderation.group.id': self.group('moderation'),
+                       'comments.group.id': self.group('comments'), 'places.group.id': self.group('places'),
+                       'moderation.group.id': self.group('moderation'),
                        'ingest.user.rate': 0, 'ingest.user.changes.rate': 0, 'ingest.user.reports.rate': 0,
                        'ingest.address.rate': 0},  # tests ask as fast as they can
             'router': {'group.id': self.group('router')},

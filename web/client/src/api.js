@@ -6,8 +6,8 @@ import { writeDetails } from './details.js';
 import { BadRequest } from './errors.js';
 import { checkedPosition } from './geo.js';
 import {
-    readExported, readFriendship, readLink, readLinkPlace, readListedUser, readNearby, readNotices, readOutcome, readPlace, readSharing, readUser,
-    readWholeProfile,
+    readExported, readFriendship, readLink, readLinkPlace, readListedUser, readNamedPlace, readNearby, readNotices, readOutcome, readPlace,
+    readPlaceEvent, readSharing, readUser, readWholeProfile,
 } from './people.js';
 import { readEdit, readPost, readPosts } from './posts.js';
 import { Requests, each, path, whole } from './requests.js';
@@ -264,6 +264,32 @@ export class StarlingApi {
     /** @param {string} link */
     async getLinkPlace(link) {
         return readLinkPlace(await this.#http.askAnonymously(path('links', link.slice(link.indexOf('#') + 1), 'place')));
+    }
+
+    /** @param {ListQuery} [query] */
+    getPlaces(query) {
+        return this.#http.page('/v1/places', query, each(readNamedPlace));
+    }
+
+    /** @param {string} id */
+    async getPlace(id) {
+        return readNamedPlace(await this.#http.ask(path('places', id)));
+    }
+
+    /** @param {string} id @param {Omit<import('../index.js').NamedPlace, 'id'>} place */
+    async setPlace(id, { name, lat, lng, radiusM, tell }) {
+        const told = typeof tell === 'string' ? tell : tell.map(BigInt);
+        return readNamedPlace(await this.#http.decided('PUT', path('places', id), { name, ...checkedPosition({ lat, lng }), radius_m: radiusM, tell: told }));
+    }
+
+    /** @param {string} id */
+    async deletePlace(id) {
+        await this.#http.decided('DELETE', path('places', id));
+    }
+
+    /** @param {ListQuery & {from?: number, to?: number}} [query] */
+    getPlaceEvents(query) {
+        return this.#http.page('/v1/places/events', query, each(readPlaceEvent));
     }
 
     /** @param {import('../index.js').Report | readonly import('../index.js').Report[]} reports */

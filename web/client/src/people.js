@@ -38,6 +38,16 @@ export function readLinkPlace({ name, lat, lng, time, until }) {
     return { name: String(name ?? ''), lat: lat ?? null, lng: lng ?? null, time: time ?? null, until };
 }
 
+/** @param {any} item @returns {import('../index.js').NamedPlace} */
+export function readNamedPlace({ id, name, lat, lng, radius_m, tell }) {
+    return { id: String(id), name: String(name), lat, lng, radiusM: radius_m, tell: Array.isArray(tell) ? tell.map(String) : tell };
+}
+
+/** @param {any} item @returns {import('../index.js').PlaceEvent} */
+export function readPlaceEvent({ number, place, name, what, time }) {
+    return { number: Number(number), place: String(place), name: String(name), what, time };
+}
+
 /** @param {any} item @returns {import('../index.js').Friendship} */
 export function readFriendship({ state, since, rounded, ...profile }) {
     return { ...readListedUser(profile), state, since: since || null, rounded: rounded === true };
@@ -60,9 +70,9 @@ export function readPlace({ lat, lng, time, accuracy, received, ...said }) {
 }
 
 /** @param {any} item @returns {import('../index.js').Notice} */
-function readNotice({ id, what, user, subject, comment, time, count, users }) {
+function readNotice({ id, what, user, subject, comment, place, time, count, users }) {
     const [kind, post] = String(subject ?? '').split(':');
-    const about = { post: kind === 'post' ? post : null, comment: comment ?? null };
+    const about = { post: kind === 'post' ? post : null, comment: comment ?? null, place: place ?? null };
     return { id: String(id), what, user: String(user), ...about, time, count: count ?? 1, users: (users ?? [user]).map(String) };
 }
 

@@ -59,6 +59,29 @@ test('links: made once, listed, read without a token, ended', async () => {
     assert.deepEqual(asked.map(({ authorization }) => authorization !== undefined), [true, true, false, false, true]);
 });
 
+test('places of mine: made, changed, listed, deleted, and what happened there', async () => {
+    const home = { id: 'home', name: 'Home', lat: 1.5, lng: 2, radius_m: 100, tell: 'friends' };
+    const read = { id: 'home', name: 'Home', lat: 1.5, lng: 2, radiusM: 100, tell: 'friends' };
+    http.answers = [[202, { id: 'home' }], [200, home], [200, `{"id":"w","name":"Work","lat":1,"lng":2,"radius_m":50,"tell":[${BIG},7]}`],
+        [200, { ...home, tell: [] }], [200, { items: [home], next: 'home' }], [200, home], [204, ''],
+        [200, { items: [{ number: 3, place: 'home', name: 'Home', what: 'left', time: 9 }], next: 3 }]];
+    assert.deepEqual(await http.soon(api.setPlace('home', read)), read);
+    assert.deepEqual((await api.setPlace('w', { name: 'Work', lat: 1, lng: 2, radiusM: 50, tell: [BIG, '7'] })).tell, [BIG, '7']);
+    assert.deepEqual((await api.setPlace('home', { ...read, tell: [] })).tell, []);
+    assert.deepEqual(http.sent.slice(1), [
+        '{"name":"Home","lat":1.5,"lng":2,"radius_m":100,"tell":"friends"}', `{"name":"Work","lat":1,"lng":2,"radius_m":50,"tell":[${BIG},7]}`,
+        '{"name":"Home","lat":1.5,"lng":2,"radius_m":100,"tell":[]}',
+    ]);
+    assert.deepEqual(await api.getPlaces({ limit: 1 }), { items: [read], next: 'home' });
+    assert.deepEqual(await api.getPlace('home'), read);
+    await api.deletePlace('home');
+    assert.deepEqual(await api.getPlaceEvents({ from: 1, to: 10 }), { items: [{ number: 3, place: 'home', name: 'Home', what: 'left', time: 9 }], next: '3' });
+    await assert.rejects(api.setPlace('home', { ...read, lat: 91 }), InvalidPosition);
+    await assert.rejects(api.getPlace('../me'), TypeError);
+    assert.deepEqual(requests(), ['PUT /v1/places/home', 'PUT /v1/places/home', 'PUT /v1/places/w', 'PUT /v1/places/home', 'GET /v1/places?limit=1',
+        'GET /v1/places/home', 'DELETE /v1/places/home', 'GET /v1/places/events?from=1&to=10']);
+});
+
 test('places: of friends, of mine, and who sees me', async () => {
     http.answers = [
         [200, { items: [{ user: 7, name: 'Ada', avatar_url: '', lat: 1.5, lng: 2, time: 9, distance_m: 12.5, rounded: true },

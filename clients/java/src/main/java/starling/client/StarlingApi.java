@@ -338,6 +338,34 @@ public final class StarlingApi {
         return whole(LinkPlace.read(requests.anonymously(url).json));
     }
 
+    /** A page of my places. */
+    public Page<NamedPlace> getPlaces(String after, Integer limit) throws ApiException {
+        return list(requests.path("places"), after, limit, NamedPlace::readAll);
+    }
+
+    public NamedPlace getPlace(String id) throws ApiException {
+        return whole(NamedPlace.read(get(requests.path("places", id))));
+    }
+
+    /**
+     * Makes a place, or changes it. id: chosen by the app, 1 to 32 of A-Z, a-z, 0-9, - and _, not `events`. radiusM: 50 to 50,000.
+     * ApiException.Conflict, places_limit: I have 50.
+     */
+    public NamedPlace setPlace(String id, String name, double lat, double lng, long radiusM, PlaceTell tell) throws ApiException {
+        Map<String, Object> body = Json.object("name", name, "lat", lat, "lng", lng, "radius_m", radiusM, "tell", tell.write());
+        return whole(NamedPlace.read(decided("PUT", body, "places", id)));
+    }
+
+    public void deletePlace(String id) throws ApiException {
+        decided("DELETE", null, "places", id);
+    }
+
+    /** A page of my arrivals and departures, from the oldest on; from (inclusive) and to (exclusive) in ms since the epoch, or null. */
+    public Page<PlaceEvent> getPlaceEvents(Long fromMs, Long toMs, String after, Integer limit) throws ApiException {
+        HttpUrl.Builder url = Requests.with(Requests.with(requests.path("places", "events"), "from", fromMs), "to", toMs);
+        return list(url, after, limit, PlaceEvent::readAll);
+    }
+
     /**
      * Where I am, or was: for programs without a connection. Up to 1000 at once, in any order. The same one again moves nobody, and
      * getHistory shows it once. What the server refuses of several is left out. ApiException.Forbidden, sharing_off: I share with nobody.

@@ -64,6 +64,9 @@ public final class ProtocolDoor {
         if (parameter.getName().equals("preferences")) {
             return NoticePreference.readAll(Json.asObject(value));
         }
+        if (type == PlaceTell.class) {
+            return tell(value);
+        }
         if (value instanceof List && !((List<?>) value).isEmpty()) {
             boolean reports = ((List<?>) value).get(0) instanceof Map;
             List<Object> items = new ArrayList<>();
@@ -75,7 +78,18 @@ public final class ProtocolDoor {
         if ((type == long.class || type == Long.class) && value instanceof String) {
             return Long.valueOf((String) value); // a user
         }
+        if (type == double.class) {
+            return Json.asDouble(value, Double.NaN);
+        }
         return type == int.class || type == Integer.class ? (Object) ((Long) value).intValue() : value;
+    }
+
+    private static PlaceTell tell(Object value) {
+        List<Long> users = new ArrayList<>();
+        for (Object user : Json.asList(value)) {
+            users.add(Long.valueOf((String) user));
+        }
+        return value instanceof List ? PlaceTell.users(users) : PlaceTell.read(value);
     }
 
     /** Coordinates that are missing, or no numbers, are not a number. */
@@ -120,6 +134,9 @@ public final class ProtocolDoor {
         }
         if (value instanceof Enum) {
             return ((Enum<?>) value).name().toLowerCase(Locale.ROOT);
+        }
+        if (value instanceof PlaceTell) {
+            return plain("users", ((PlaceTell) value).write());
         }
         if (value instanceof ExportPage) {
             return plain(name, exported((ExportPage) value));

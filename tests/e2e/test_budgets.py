@@ -41,7 +41,7 @@ def in_force(make_module_cluster) -> dict[tuple[str, str, str], dict[str, float]
     settings = {key: known[key] for _, _, keys, _, _ in table() for key in keys}
     owners = {key: daemons for _, _, keys, _, daemons in table() for key in keys}
     cluster = make_module_cluster(settings={f'{daemon}:{key}': value for key, value in settings.items() for daemon in owners[key]})
-    cluster.start(feeds=1, comments=1, moderators=1)
+    cluster.start(feeds=1, comments=1, places=1, moderators=1)
     found = {}
     for daemon in cluster.daemons:
         for series, value in daemon.metrics().items():

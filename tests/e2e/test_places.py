@@ -340,7 +340,27 @@ def test_a_command_that_makes_no_sense_is_a_dead_letter(town, user):
     assert [place['id'] for place in town.http(user).items('/v1/places')] == ['home']
 
 
+def test_who_goes_to_and_fro_all_the_time_floods_nobody(town, users):
+    """Fifty places, each of which tells fifty: all events are there, and the routers stop telling."""
+    ada, ben, *others = users(51)
+    town.acquaint(ada, ben)
+    for number in range(50):
+        put(town, ada, f'p{number}', tell=[ben, *others])
+    refused = 'starling_budget_refused_total'
+
+    def refusals():
+        return sum(router.total(refused, what='places_told') for router in town.routers)
+
+    before, turns = refusals(), 12
+    for turn in range(turns):
+        report(town, ada, FAR if turn % 2 else 0)
+    eventually(lambda: len(events(town, ada, limit=1000)) == 50 * turns, 60, what='all events are there')
+    eventually(lambda: refusals() > before, 60, what='the routers tell no more')
+    assert 0 < len(notices(town, ben)) <= 200
+
+
 # trouble
+
 
 
 def test_routers_die_and_everybody_is_told_once(town, users):

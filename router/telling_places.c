@@ -13,8 +13,10 @@
 
 enum {
     NONE_WAITS = -1,
-    TOLD_A_SECOND = 20, /* people, of one user's arrivals and departures: who goes to and fro at the edges of fifty places must not */
-    TOLD_BURST = 20000  /* have a fan-out that no feed can bear. The burst is four events to as many friends as a user may have */
+    TOLD_A_SECOND =
+        20, /* people, of one user's arrivals and departures: who goes to and fro at the edges of fifty places must not */
+    TOLD_BURST =
+        20000 /* have a fan-out that no feed can bear. The burst is four events to as many friends as a user may have */
 };
 
 struct telling_places {
@@ -22,7 +24,7 @@ struct telling_places {
     struct codec *codec; /* own: an event's texts are read while records are written */
     struct id_list friends;
     struct rounding_list roundings;
-    int64_t *waiting; /* by partition: the offset of the first event that waits */
+    int64_t *waiting;    /* by partition: the offset of the first event that waits */
     struct rates *rates; /* of who is looked at, by the user who arrives */
     struct metric *told;
 };
@@ -32,8 +34,8 @@ struct telling_places *telling_places_new(struct router *router) {
         .router = router,
         .codec = codec_new(),
         .waiting = mem_zero((size_t)router->partitions, sizeof *telling->waiting),
-        .rates = rates_new(&(struct rates_options){service_metrics(router->service), "places_told", "user", TOLD_A_SECOND,
-                                                   TOLD_BURST}),
+        .rates = rates_new(&(struct rates_options){service_metrics(router->service), "places_told", "user",
+                                                   TOLD_A_SECOND, TOLD_BURST}),
         .told = metrics_counter(service_metrics(router->service), "starling_router_places_told_total",
                                 "Users who were told that somebody arrived at a place, or left it.", NULL),
     });

@@ -149,7 +149,7 @@ static int decide_report(struct deciding_places *deciding, const struct decider_
     int code = standing_load(deciding->standing, report->partition, user, error);
     if (code) return code;
     int64_t newest = user->state.newest, left = user->state.left;
-    uint64_t turned = verdict_take(&user->state, user->places, user->count, &item->event, item->arrived_ms,
+    uint64_t turned = verdict_take(&user->state, user->places, user->bands, user->count, &item->event, item->arrived_ms,
                                    deciding->options.ahead_ms);
     user->state.offset = report->offset + 1;
     if (turned) return tell_all(deciding, report, user, turned, error);

@@ -96,7 +96,6 @@ static int put(struct deciding_places *deciding, int32_t partition, struct stand
     bool wall = deciding->options.ahead_ms != VERDICT_ANY_TIME;
     if (!user->count && wall && arrived_ms > user->state.newest) user->state.newest = arrived_ms;
     user->state.bare = false;
-    verdict_prepare(&place, user->state.inside >> place.slot & 1);
     standing_place_put(user, at, there, &place);
     const struct place_key key = {user->user, place.id, place.id_size};
     const struct user_place row = {.slot = place.slot,

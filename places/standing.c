@@ -26,6 +26,7 @@ struct standing *standing_new(struct place_stores *stores, int32_t partitions) {
 
 static void user_free(struct standing_user *user) {
     free(user->places);
+    free(user->bands);
     free(user);
 }
 
@@ -122,8 +123,17 @@ int standing_begin(struct standing *standing, int32_t partition, struct error *e
 
 /* ---- places ---- */
 
+static void take_row(struct standing_user *user, size_t count, const struct place_key *key,
+                     const struct user_place *row) {
+    struct watched_place place = {
+        .centre = {row->lat, row->lng}, .radius = row->radius, .slot = row->slot, .id_size = (uint32_t)key->id_size};
+    memcpy(place.id, key->id, key->id_size);
+    user->count = count;
+    standing_place_put(user, count, false, &place);
+}
+
+/* Rows come by id. Until they are read, `count` is what was counted when the partition was begun. */
 int standing_load(struct standing *standing, int32_t partition, struct standing_user *user, struct error *error) {
-    struct watched_place *places = NULL;
     struct place_walk walk;
     struct place_key key;
     struct user_place row;
@@ -131,23 +141,10 @@ int standing_load(struct standing *standing, int32_t partition, struct standing_
     int code;
     if (user->loaded) return 0;
     place_walk_places(standing->stores, partition, user->user, &walk);
-    while ((code = place_walk_next_place(&walk, &key, &row, error)) == 1) {
-        places = mem_resize(places, count + 1, sizeof *places);
-        struct watched_place *place = &places[count++];
-        *place = (struct watched_place){
-            .centre = {row.lat, row.lng}, .radius = row.radius, .slot = row.slot, .id_size = (uint32_t)key.id_size};
-        memcpy(place->id, key.id, key.id_size);
-        verdict_prepare(place, user->state.inside >> row.slot & 1);
-    }
+    while ((code = place_walk_next_place(&walk, &key, &row, error)) == 1) take_row(user, count++, &key, &row);
     place_walk_end(&walk);
-    if (code) {
-        free(places);
-        return code;
-    }
-    user->places = places;
-    user->count = count;
-    user->loaded = true;
-    return 0;
+    user->loaded = !code;
+    return code;
 }
 
 static int compare(const struct watched_place *place, const char *id, size_t id_size) {
@@ -163,17 +160,22 @@ bool standing_place(const struct standing_user *user, const char *id, size_t id_
 }
 
 void standing_place_put(struct standing_user *user, size_t at, bool there, const struct watched_place *place) {
+    size_t behind = user->count - at;
     if (!there) {
         user->places = mem_resize(user->places, user->count + 1, sizeof *user->places);
-        memmove(user->places + at + 1, user->places + at, (user->count - at) * sizeof *user->places);
+        user->bands = mem_resize(user->bands, user->count + 1, sizeof *user->bands);
+        memmove(user->places + at + 1, user->places + at, behind * sizeof *user->places);
+        memmove(user->bands + at + 1, user->bands + at, behind * sizeof *user->bands);
         user->count++;
     }
     user->places[at] = *place;
+    verdict_prepare(&user->places[at], user->state.inside >> place->slot & 1, &user->bands[at]);
 }
 
 void standing_place_remove(struct standing_user *user, size_t at) {
-    user->count--;
-    memmove(user->places + at, user->places + at + 1, (user->count - at) * sizeof *user->places);
+    size_t behind = --user->count - at;
+    memmove(user->places + at, user->places + at + 1, behind * sizeof *user->places);
+    memmove(user->bands + at, user->bands + at + 1, behind * sizeof *user->bands);
 }
 
 /* ---- who waits ---- */

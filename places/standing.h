@@ -18,6 +18,7 @@ struct standing_user {
     int64_t user;
     struct place_state state;
     struct watched_place *places;         /* by id; NULL: not loaded, or none */
+    struct watched_band *bands;           /* of these */
     size_t count;                         /* of places */
     bool loaded, listed;                  /* listed: as bare */
     int64_t waits;                        /* the first report that no written state covers; -1: there is none */
@@ -45,6 +46,7 @@ size_t standing_count(const struct standing *standing); /* users */
 
 /* Of a user who is loaded. `at`: where the place is, or would be. False: it is not there. */
 bool standing_place(const struct standing_user *user, const char *id, size_t id_size, size_t *at);
+/* Sets its border, too. */
 void standing_place_put(struct standing_user *user, size_t at, bool there, const struct watched_place *place);
 void standing_place_remove(struct standing_user *user, size_t at);
 

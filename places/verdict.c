@@ -12,8 +12,13 @@ static bool is_inside(const struct place_state *state, const struct watched_plac
     return state->inside >> place->slot & 1;
 }
 
-void verdict_prepare(struct watched_place *place, bool inside) {
+/* Inside there is no latitude at which nothing can change. */
+void verdict_prepare(struct watched_place *place, bool inside, struct watched_band *band) {
     place->border = geo_circle(place->centre, inside ? outer_m(place) : place->radius);
+    // Latitudes and reaches of such circles are far below what an int32_t holds.
+    int32_t reach = (int32_t)place->border.lat_reach;
+    *band = inside ? (struct watched_band){INT32_MIN, UINT32_MAX}
+                   : (struct watched_band){place->centre.lat - reach, 2 * (uint32_t)reach};
 }
 
 bool verdict_counts(const struct place_state *state, const struct location *event, int64_t arrived_ms,
@@ -31,18 +36,27 @@ bool verdict_turns(const struct watched_place *place, bool inside, const struct 
     return inside ? distance - accuracy > outer_m(place) : distance + accuracy <= place->radius;
 }
 
-uint64_t verdict_take(struct place_state *state, struct watched_place *places, size_t count,
+/* Those in whose band the latitude is, without a branch for each: where it lies is as good as random. */
+static uint64_t in_band(const struct watched_band *bands, size_t count, int32_t lat) {
+    uint64_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        found |= (uint64_t)((uint32_t)lat - (uint32_t)bands[i].south <= bands[i].height) << i;
+    return found;
+}
+
+uint64_t verdict_take(struct place_state *state, struct watched_place *places, struct watched_band *bands, size_t count,
                       const struct location *event, int64_t arrived_ms, int64_t ahead_ms) {
     uint64_t turned = 0;
     if (event->kind == LOCATION_LEAVE && event->opted > state->left) state->left = event->opted;
     if (!verdict_counts(state, event, arrived_ms, ahead_ms)) return 0;
     state->newest = event->time;
-    for (size_t i = 0; i < count; i++) {
+    for (uint64_t left = in_band(bands, count, event->lat); left; left &= left - 1) {
+        int i = __builtin_ctzll(left);
         bool inside = is_inside(state, &places[i]);
         if (!verdict_turns(&places[i], inside, event)) continue;
         turned |= UINT64_C(1) << i;
         state->inside ^= INT64_C(1) << places[i].slot;
-        verdict_prepare(&places[i], !inside);
+        verdict_prepare(&places[i], !inside, &bands[i]);
     }
     return turned;
 }

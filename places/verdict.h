@@ -24,8 +24,15 @@ struct watched_place {
     char id[PLACE_ID_MAX];
 };
 
-/* Sets the border by where the user is. */
-void verdict_prepare(struct watched_place *place, bool inside);
+/* What a report is compared with first: further north or south it changes nothing at the place. A user's lie side by side, apart from the
+ * places, so that a report reads few lines of memory. */
+struct watched_band {
+    int32_t south; /* 1e-7 degrees */
+    uint32_t height;
+};
+
+/* Sets the place's border, and the band, by where the user is. */
+void verdict_prepare(struct watched_place *place, bool inside, struct watched_band *band);
 
 enum { VERDICT_ANY_TIME = -1 };
 
@@ -36,7 +43,7 @@ bool verdict_counts(const struct place_state *state, const struct location *even
 /* Whether a report that counts takes the user into the place, or out of it. */
 bool verdict_turns(const struct watched_place *place, bool inside, const struct location *event);
 
-/* Judges an event: changes the state, but for its numbers and its offset, and the borders of the places that the user enters or leaves.
+/* Judges an event: changes the state, but for its numbers and its offset, and the borders and bands of the places that the user enters or leaves.
  * Returns these: 1 << the index of each. places: up to PLACES_MAX. */
-uint64_t verdict_take(struct place_state *state, struct watched_place *places, size_t count,
+uint64_t verdict_take(struct place_state *state, struct watched_place *places, struct watched_band *bands, size_t count,
                       const struct location *event, int64_t arrived_ms, int64_t ahead_ms);

@@ -450,8 +450,8 @@ def test_status_tells_members_partitions_and_lag(shared_cluster, ada):
         'locations', 'friend-commands', 'friendships', 'profiles', 'sharing', 'link-commands', 'links', 'deliveries', 'command-offsets',
         'follow-commands', 'follower-commands', 'follows', 'follow-refusals', 'visibility', 'post-commands', 'posts', 'post-texts', 'feed-offsets', 'timelines',
         'timeline-requests', 'hot-posts', 'feed-watches', 'name-commands', 'names', 'notices',
-        'notice-commands', 'notice-settings', 'approaches',
-        'place-commands', 'places', 'place-states', 'place-events', 'place-offsets', 'directory-commands', 'directory', 'comment-commands', 'comments',
+        'notice-commands', 'notice-settings', 'approaches', 'place-commands', 'places', 'place-states', 'place-events', 'place-offsets',
+        'directory-commands', 'directory', 'comment-commands', 'comments',
             'comment-texts', 'reactions', 'comment-refusals', 'comment-offsets', 'bans', 'moderation-log', 'comments-wide',
             'comment-watches', 'erasures', 'nearby-mutes', 'devices', 'device-ends', 'audit')}
     locations = topics[shared_cluster.topics.name('locations')]

@@ -16,14 +16,18 @@ static struct geo_point north(double metres) {
 
 static struct watched_place place_at(double metres, int32_t radius, int32_t slot) {
     struct watched_place place = {.centre = north(metres), .radius = radius, .slot = slot, .id_size = 1, .id = "a"};
-    verdict_prepare(&place, false);
     return place;
 }
 
 static struct location report(double metres, int64_t time, int32_t accuracy) {
     struct geo_point at = north(metres);
-    return (struct location){
-        .user = 7, .lat = at.lat, .lng = at.lng, .time = time, .kind = LOCATION_REPORT, .opted = 5, .accuracy = accuracy};
+    return (struct location){.user = 7,
+                             .lat = at.lat,
+                             .lng = at.lng,
+                             .time = time,
+                             .kind = LOCATION_REPORT,
+                             .opted = 5,
+                             .accuracy = accuracy};
 }
 
 static struct place_state nothing(void) { return (struct place_state){.left = -1}; }
@@ -31,8 +35,9 @@ static struct place_state nothing(void) { return (struct place_state){.left = -1
 /* One place of 100 m at home, judged once; the arrival is the report's time. */
 static uint64_t judge(struct place_state *state, const struct location *event) {
     struct watched_place place = place_at(0, 100, 0);
-    verdict_prepare(&place, state->inside & 1);
-    return verdict_take(state, &place, 1, event, event->time, AHEAD_MS);
+    struct watched_band band;
+    verdict_prepare(&place, state->inside & 1, &band);
+    return verdict_take(state, &place, &band, 1, event, event->time, AHEAD_MS);
 }
 
 TEST(the_first_report_inside_is_an_arrival_and_a_place_is_left_further_out) {
@@ -41,10 +46,11 @@ TEST(the_first_report_inside_is_an_arrival_and_a_place_is_left_further_out) {
         double metres;
         int32_t accuracy;
         bool turns;
-    } CASES[] = {{false, 50, -1, true},    {false, 101, -1, false}, {false, 50, 40, true},  {false, 50, 60, false},
-                 {true, 101, -1, false},   {true, 149, -1, false},  {true, 151, -1, true},  {true, 400, 200, true},
-                 {true, 400, 300, false},  {true, 400, INT32_MAX, false}, {false, 0, INT32_MAX, false},
-                 {false, 50, -1000, true}, {true, 151, -1000, true}};
+    } CASES[] = {{false, 50, -1, true},         {false, 101, -1, false},      {false, 50, 40, true},
+                 {false, 50, 60, false},        {true, 101, -1, false},       {true, 149, -1, false},
+                 {true, 151, -1, true},         {true, 400, 200, true},       {true, 400, 300, false},
+                 {true, 400, INT32_MAX, false}, {false, 0, INT32_MAX, false}, {false, 50, -1000, true},
+                 {true, 151, -1000, true}};
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
         struct place_state state = nothing();
         state.inside = CASES[i].inside;
@@ -57,7 +63,8 @@ TEST(the_first_report_inside_is_an_arrival_and_a_place_is_left_further_out) {
 
 TEST(the_margin_is_a_tenth_of_a_large_radius) {
     struct watched_place place = place_at(0, 10000, 3);
-    verdict_prepare(&place, true);
+    struct watched_band band;
+    verdict_prepare(&place, true, &band);
     struct location near = report(10999, 1, -1), far = report(11001, 1, -1);
     assert_false(verdict_turns(&place, true, &near));
     assert_true(verdict_turns(&place, true, &far));
@@ -134,7 +141,8 @@ static bool plain_turns(const struct plain_place *place, const struct location *
 static uint32_t roll(struct chance *chance, uint32_t below) { return chance_next(chance) % below; }
 
 static struct location some_report(struct chance *chance, struct geo_point *at, int64_t *time) {
-    static const int32_t STRIDES[] = {50, 2000, 30000, 1000000, 40000000}, ACCURACIES[] = {-1, 0, 10, 60, 3000, 10000000};
+    static const int32_t STRIDES[] = {50, 2000, 30000, 1000000, 40000000},
+                         ACCURACIES[] = {-1, 0, 10, 60, 3000, 10000000};
     static const int64_t TIMES[] = {0, 0, 1, 900, -1, -5000};
     int32_t stride = STRIDES[roll(chance, 5)];
     at->lat = (int32_t)fmax(-900000000, fmin(900000000, at->lat + (double)roll(chance, 2 * (uint32_t)stride) - stride));
@@ -151,6 +159,7 @@ static struct location some_report(struct chance *chance, struct geo_point *at, 
 static void history(struct chance *chance) {
     static const int32_t RADIUS[] = {50, 100, 499, 501, 5000, 50000};
     struct watched_place places[PLACES];
+    struct watched_band bands[PLACES];
     struct plain_place plain[PLACES];
     struct place_state state = nothing();
     struct geo_point at = HOME;
@@ -158,11 +167,12 @@ static void history(struct chance *chance) {
     for (int i = 0; i < PLACES; i++) {
         int32_t radius = RADIUS[roll(chance, 6)];
         places[i] = place_at((double)roll(chance, 3000) - 1500, radius, 49 - i);
+        verdict_prepare(&places[i], false, &bands[i]);
         plain[i] = (struct plain_place){places[i].centre, radius, false};
     }
     for (int step = 0; step < STEPS; step++) {
         struct location event = some_report(chance, &at, &time);
-        uint64_t turned = verdict_take(&state, places, PLACES, &event, event.time, AHEAD_MS), expected = 0;
+        uint64_t turned = verdict_take(&state, places, bands, PLACES, &event, event.time, AHEAD_MS), expected = 0;
         for (int i = 0; event.time >= newest && i < PLACES; i++) {
             if (!plain_turns(&plain[i], &event)) continue;
             expected |= UINT64_C(1) << i;

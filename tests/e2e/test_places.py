@@ -4,10 +4,13 @@ router/choices.c and feed/told.c."""
 import hashlib
 import hmac
 import json
+import re
 import secrets
 
+import duckdb
 import pytest
 
+from harness import analysts
 from harness.geo import HOME, at
 from harness.http import problem
 from harness.posted import Posted
@@ -155,6 +158,27 @@ def test_events_come_in_pages_and_by_time(town, user):
     assert events(town, user, **{'from': start + 6}) == []
     assert town.http(user).delete('/v1/places/home').status_code == 204
     assert events(town, user) == found  # deleting a place is no departure
+
+
+def test_the_page_for_analysts_says_how_long_people_stayed(town, users, tmp_path, monkeypatch):
+    ada, ben = users(2)
+    town.share(ada, ben)
+    for user in ada, ben:
+        put(town, user)
+    start = now_ms()
+    for turn, since in enumerate((0, 5, 7, 11, 20)):
+        report(town, ada, FAR if turn % 2 else 0, start + since)
+    report(town, ben, 0)
+    happened(town, ada, *[('home', 'left' if turn % 2 else 'arrived') for turn in range(5)])
+    happened(town, ben, ('home', 'arrived'))
+    (tmp_path / 'events.jsonl').write_text(town.starling('replay', 'place-events').stdout)
+    monkeypatch.chdir(tmp_path)
+    [block] = [block for block in re.findall(r'^```python\n(.*?)^```$', analysts.PAGE.read_text(), re.M | re.S) if 'events.jsonl' in block]
+    *before, query = block.strip().split('\n')
+    names = {'duckdb': duckdb}
+    exec('\n'.join(before), names)
+    found = eval(query.removesuffix('.show()'), names).fetchall()
+    assert [row for row in found if row[0] in (ada, ben)] == [(ada, 'home', 2, 9)]
 
 
 # who is told

@@ -3,20 +3,29 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "budget/rates.h"
 #include "event/codec.h"
 #include "event/topics.h"
 #include "router/router_private.h"
 #include "users/place.h"
 
-enum { NONE_WAITS = -1 };
+enum {
+    NONE_WAITS = -1,
+    TOLD_A_SECOND =
+        20, /* people, of one user's arrivals and departures: who goes to and fro at the edges of fifty places must not */
+    TOLD_BURST =
+        20000 /* have a fan-out that no feed can bear. The burst is four events to as many friends as a user may have */
+};
 
 struct telling_places {
     struct router *router;
     struct codec *codec; /* own: an event's texts are read while records are written */
     struct id_list friends;
     struct rounding_list roundings;
-    int64_t *waiting; /* by partition: the offset of the first event that waits */
+    int64_t *waiting;    /* by partition: the offset of the first event that waits */
+    struct rates *rates; /* of who is looked at, by the user who arrives */
     struct metric *told;
 };
 
@@ -25,6 +34,8 @@ struct telling_places *telling_places_new(struct router *router) {
         .router = router,
         .codec = codec_new(),
         .waiting = mem_zero((size_t)router->partitions, sizeof *telling->waiting),
+        .rates = rates_new(&(struct rates_options){service_metrics(router->service), "places_told", "user",
+                                                   TOLD_A_SECOND, TOLD_BURST}),
         .told = metrics_counter(service_metrics(router->service), "starling_router_places_told_total",
                                 "Users who were told that somebody arrived at a place, or left it.", NULL),
     });
@@ -35,6 +46,7 @@ struct telling_places *telling_places_new(struct router *router) {
 void telling_places_free(struct telling_places *telling) {
     if (!telling) return;
     codec_free(telling->codec);
+    rates_free(telling->rates);
     id_list_free(&telling->friends);
     rounding_list_free(&telling->roundings);
     free(telling->waiting);
@@ -129,7 +141,8 @@ int telling_places_tell(struct telling_places *telling, const struct kafka_recor
     if (!code)
         code =
             graph_roundings(router->graph, record->partition, key.user, &telling->friends, &telling->roundings, error);
-    if (code) return code;
+    size_t count = event.friends ? telling->friends.count : event.users.count;
+    if (code || rates_take(telling->rates, (uint64_t)key.user, (int64_t)count, clock_coarse_ms())) return code;
     return event.friends ? tell_friends(&about) : tell_named(&about, &event.users);
 }
 

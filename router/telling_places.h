@@ -1,7 +1,7 @@
 /* Tells users that somebody has arrived at a place or left it: the effect of place-events, which become records of `approaches`, of which
  * feed processes make notices. A user who is named in the event, or any friend if it is for all, is told if the two are friends now, both
  * share, the friend does not mute the user, and does not see the user rounded: such a friend learns the cell and nothing else. The user alone
- * is told without that.
+ * is told without that. Whoever goes to and fro faster than people do is told of no more (the events themselves are all there).
  *
  * Who shares is read once the first event is for somebody else (router/choices.h). Until that is known, events wait: the group is not told
  * of them (tasks/tasks.h: held), and they are read once more. Loop's thread.

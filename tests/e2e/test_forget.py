@@ -80,7 +80,7 @@ def test_a_user_is_forgotten_everywhere(everything, users):
         'history_files': 1, 'topics': 14 * 24, 'dead_letters': 185}
     assert report == {'user': some.user, 'state': 'forgotten', 'at': None, 'removed': {
         'profile': 1, 'sharing': 1, 'handle': 1, 'friends': 2, 'following': 1, 'followers': 1, 'requests': 2, 'muted': 2, 'posts': 3,
-        'comments': 1, 'likes': 2, 'notices': 4, 'devices': 1}}
+        'comments': 1, 'likes': 2, 'notices': 4, 'places': 1, 'devices': 1}}
     check_gone(some)
     check_topics(some)
     check_history(some)

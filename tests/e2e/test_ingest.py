@@ -768,12 +768,12 @@ def test_readyz_tells_what_nobody_owns(make_cluster):
         assert answer.status_code == 200 and answer.json()['ready'] is True
         return set(answer.json()['cannot_serve'])
 
-    eventually(lambda: cannot_serve() == {'friends', 'history', 'feed', 'comments', 'search'}, 30)
+    eventually(lambda: cannot_serve() == {'friends', 'history', 'feed', 'comments', 'places', 'search'}, 30)
     cluster.add('router')
     feed = cluster.add('feed')
-    eventually(lambda: cannot_serve() == {'history', 'comments', 'search'}, 20)
+    eventually(lambda: cannot_serve() == {'history', 'comments', 'places', 'search'}, 20)
     assert feed.stop() == 0
-    eventually(lambda: cannot_serve() == {'history', 'comments', 'search', 'feed'}, 20)
+    eventually(lambda: cannot_serve() == {'history', 'comments', 'places', 'search', 'feed'}, 20)
 
 
 def test_a_gateway_says_that_it_shares_its_port(make_cluster):

@@ -4,10 +4,13 @@ router/choices.c and feed/told.c."""
 import hashlib
 import hmac
 import json
+import re
 import secrets
 
+import duckdb
 import pytest
 
+from harness import analysts
 from harness.geo import HOME, at
 from harness.http import problem
 from harness.posted import Posted
@@ -155,6 +158,27 @@ def test_events_come_in_pages_and_by_time(town, user):
     assert events(town, user, **{'from': start + 6}) == []
     assert town.http(user).delete('/v1/places/home').status_code == 204
     assert events(town, user) == found  # deleting a place is no departure
+
+
+def test_the_page_for_analysts_says_how_long_people_stayed(town, users, tmp_path, monkeypatch):
+    ada, ben = users(2)
+    town.share(ada, ben)
+    for user in ada, ben:
+        put(town, user)
+    start = now_ms()
+    for turn, since in enumerate((0, 5, 7, 11, 20)):
+        report(town, ada, FAR if turn % 2 else 0, start + since)
+    report(town, ben, 0)
+    happened(town, ada, *[('home', 'left' if turn % 2 else 'arrived') for turn in range(5)])
+    happened(town, ben, ('home', 'arrived'))
+    (tmp_path / 'events.jsonl').write_text(town.starling('replay', 'place-events').stdout)
+    monkeypatch.chdir(tmp_path)
+    [block] = [block for block in re.findall(r'^```python\n(.*?)^```$', analysts.PAGE.read_text(), re.M | re.S) if 'events.jsonl' in block]
+    *before, query = block.strip().split('\n')
+    names = {'duckdb': duckdb}
+    exec('\n'.join(before), names)
+    found = eval(query.removesuffix('.show()'), names).fetchall()
+    assert [row for row in found if row[0] in (ada, ben)] == [(ada, 'home', 2, 9)]
 
 
 # who is told
@@ -340,7 +364,27 @@ def test_a_command_that_makes_no_sense_is_a_dead_letter(town, user):
     assert [place['id'] for place in town.http(user).items('/v1/places')] == ['home']
 
 
+def test_who_goes_to_and_fro_all_the_time_floods_nobody(town, users):
+    """Fifty places, each of which tells fifty: all events are there, and the routers stop telling."""
+    ada, ben, *others = users(51)
+    town.acquaint(ada, ben)
+    for number in range(50):
+        put(town, ada, f'p{number}', tell=[ben, *others])
+    refused = 'starling_budget_refused_total'
+
+    def refusals():
+        return sum(router.total(refused, what='places_told') for router in town.routers)
+
+    before, turns = refusals(), 12
+    for turn in range(turns):
+        report(town, ada, FAR if turn % 2 else 0)
+    eventually(lambda: len(events(town, ada, limit=1000)) == 50 * turns, 60, what='all events are there')
+    eventually(lambda: refusals() > before, 60, what='the routers tell no more')
+    assert 0 < len(notices(town, ben)) <= 200
+
+
 # trouble
+
 
 
 def test_routers_die_and_everybody_is_told_once(town, users):

@@ -7,17 +7,17 @@ TEAR_DOWN(struct codec *codec) { codec_free(codec); }
 
 static const uint8_t USER[8] = {0, 0, 0, 0, 0, 0, 0, 7};
 
-static int read(struct codec *codec, const void *key, size_t key_size, const struct buffer *value,
-                struct notice_key *read, struct notice *notice) {
+static int read_record(struct codec *codec, const void *bytes, size_t size, const struct buffer *value,
+                       struct notice_key *key, struct notice *notice) {
     const struct kafka_record record = {
-        .key = key, .key_size = key_size, .value = value ? value->data : NULL, .value_size = value ? value->size : 0};
-    return told_read(codec, &record, read, notice, &failure);
+        .key = bytes, .key_size = size, .value = value ? value->data : NULL, .value_size = value ? value->size : 0};
+    return told_read(codec, &record, key, notice, &failure);
 }
 
 static void read_told(struct codec *codec, const struct place_told *told, struct buffer *value, struct notice_key *key,
                       struct notice *notice) {
     event_encode_place_told(value, told);
-    assert_int_equal(read(codec, USER, sizeof USER, value, key, notice), 0);
+    assert_int_equal(read_record(codec, USER, sizeof USER, value, key, notice), 0);
 }
 
 TEST(an_approach_is_a_notice_about_the_friend, struct codec *codec) {
@@ -25,7 +25,7 @@ TEST(an_approach_is_a_notice_about_the_friend, struct codec *codec) {
     struct notice notice;
     FREED_BUFFER value = {0};
     event_encode_friend_approach(&value, &(struct friend_approach){.friend = 9, .distance_dm = 4315, .time = 5});
-    assert_int_equal(read(codec, USER, sizeof USER, &value, &key, &notice), 0);
+    assert_int_equal(read_record(codec, USER, sizeof USER, &value, &key, &notice), 0);
     assert_true(key.user == 7 && key.time == 5 && key.kind == NOTICE_OF_APPROACH && key.number == 9);
     assert_true(notice.what == NOTICE_APPROACH && notice.user == 9 && notice.distance_dm == 4315 && notice.time == 5);
 }
@@ -58,9 +58,9 @@ TEST(others_are_none, struct codec *codec) {
     event_encode_profile(&profile,
                          &(struct profile){.name = {"a", 1}, .avatar_url = {"", 0}, .bio = {"", 0}, .url = {"", 0}});
     event_encode_friend_approach(&good, &(struct friend_approach){.friend = 9});
-    assert_int_equal(read(codec, USER, sizeof USER, NULL, &key, &notice), -EBADMSG);
-    assert_int_equal(read(codec, USER, sizeof USER, &profile, &key, &notice), -EBADMSG);
-    assert_int_equal(read(codec, USER, 7, &good, &key, &notice), -EBADMSG);
+    assert_int_equal(read_record(codec, USER, sizeof USER, NULL, &key, &notice), -EBADMSG);
+    assert_int_equal(read_record(codec, USER, sizeof USER, &profile, &key, &notice), -EBADMSG);
+    assert_int_equal(read_record(codec, USER, 7, &good, &key, &notice), -EBADMSG);
     good.size--;
-    assert_int_equal(read(codec, USER, sizeof USER, &good, &key, &notice), -EBADMSG);
+    assert_int_equal(read_record(codec, USER, sizeof USER, &good, &key, &notice), -EBADMSG);
 }

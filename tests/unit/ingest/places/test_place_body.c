@@ -2,7 +2,8 @@
 #include "ingest/places/place_body.h"
 #include "unit/kit/kit.h"
 
-static int read(const char *text, struct place_command *command, int64_t users[PLACE_TOLD_MAX], struct error *error) {
+static int read_body(const char *text, struct place_command *command, int64_t users[PLACE_TOLD_MAX],
+                     struct error *error) {
     FREED_JSON *object = json_parse(text, strlen(text), &failure);
     if (!object) fail_msg("%s: %s", text, failure.text);
     return place_body_read(object, command, users, error);
@@ -13,7 +14,7 @@ static int code_of(const char *name, const char *circle, const char *tell) {
     int64_t users[PLACE_TOLD_MAX];
     struct error error = {.text = ""};
     FREED char *text = mem_format("{\"name\":%s,%s,\"tell\":%s}", name, circle, tell);
-    int code = read(text, &command, users, &error);
+    int code = read_body(text, &command, users, &error);
     assert_int_equal(code != 0, error.text[0] != 0);
     return code;
 }
@@ -35,9 +36,9 @@ TEST(a_body_is_read_whole) {
 TEST(who_is_told) {
     struct place_command command;
     int64_t users[PLACE_TOLD_MAX];
-    assert_int_equal(read("{\"name\":\"a\"," CIRCLE ",\"tell\":\"me\"}", &command, users, &failure), 0);
+    assert_int_equal(read_body("{\"name\":\"a\"," CIRCLE ",\"tell\":\"me\"}", &command, users, &failure), 0);
     assert_true(!command.friends && command.users.count == 0);
-    assert_int_equal(read("{\"name\":\"a\"," CIRCLE ",\"tell\":\"friends\"}", &command, users, &failure), 0);
+    assert_int_equal(read_body("{\"name\":\"a\"," CIRCLE ",\"tell\":\"friends\"}", &command, users, &failure), 0);
     assert_true(command.friends && command.users.count == 0);
     FREED_BUFFER list = {0};
     for (int i = 0; i < PLACE_TOLD_MAX; i++) buffer_format(&list, "%c%d", i ? ',' : '[', i);

@@ -13,16 +13,7 @@
 #include "bench/arguments.h"
 #include "places/verdict.h"
 
-enum {
-    USERS = 20000,
-    REPORTS = 200000,
-    ROUNDS = 10,
-    RADIUS_M = 200,
-    AROUND = 180000 /* 20 km in 1e-7 degrees / 10 */,
-    STEP = 18000
-};
-
-static size_t user_count = 20000;
+enum { REPORTS = 200000, ROUNDS = 10, RADIUS_M = 200, AROUND = 180000 /* 20 km in 1e-7 degrees / 10 */, STEP = 18000 };
 
 struct bench_user {
     struct place_state state;
@@ -33,7 +24,7 @@ struct bench_user {
 
 static int32_t spread(uint64_t seed, int32_t most) { return (int32_t)(hash_u64(seed) % (2 * (uint32_t)most)) - most; }
 
-static struct bench_user *make_users(size_t count) {
+static struct bench_user *make_users(size_t user_count, size_t count) {
     struct bench_user *users = mem_zero(user_count, sizeof *users);
     for (uint64_t u = 0; u < user_count; u++) {
         users[u].at = (struct geo_point){spread(u, 600000000), spread(u + user_count, 1700000000)};
@@ -53,7 +44,8 @@ static struct bench_user *make_users(size_t count) {
 }
 
 /* The next report of some user. */
-static struct location next_report(struct bench_user *users, uint64_t number, struct bench_user **user) {
+static struct location next_report(struct bench_user *users, size_t user_count, uint64_t number,
+                                   struct bench_user **user) {
     *user = &users[hash_u64(number) % user_count];
     (*user)->at.lat += spread(number * 2, STEP);
     (*user)->at.lng += spread(number * 2 + 1, STEP);
@@ -72,15 +64,15 @@ struct figures {
 enum part { MAKING, FLOOR, JUDGING };
 
 /* CPU a report of the quickest round. MAKING: the report alone, which is a part of the others, too. */
-static double time_of(struct bench_user *users, size_t count, enum part part, uint64_t *sum) {
+static double time_of(struct bench_user *users, size_t user_count, size_t count, enum part part, uint64_t *sum) {
     struct bench_user *user;
     double best = 1e9;
     for (uint64_t round = 0; round < ROUNDS; round++) {
         double before = bench_cpu_s();
         for (uint64_t i = 0; i < REPORTS; i++) {
-            struct location event = next_report(users, round * REPORTS + i, &user);
+            struct location event = next_report(users, user_count, round * REPORTS + i, &user);
             for (size_t p = 0; part == FLOOR && p < count; p++)
-                *sum += (uint32_t)event.lat - (uint32_t)user->bands[p].south <= user->bands[p].height;
+                *sum += (uint16_t)(event.lat >> 15) - user->bands[p].south <= user->bands[p].height;
             if (part == JUDGING)
                 *sum += (uint64_t)__builtin_popcountll(
                     verdict_take(&user->state, user->places, user->bands, count, &event, event.time, VERDICT_ANY_TIME));
@@ -93,14 +85,14 @@ static double time_of(struct bench_user *users, size_t count, enum part part, ui
     return best / REPORTS * 1e6;
 }
 
-static struct figures measure(size_t count) {
-    struct bench_user *users = make_users(count);
+static struct figures measure(size_t user_count, size_t count) {
+    struct bench_user *users = make_users(user_count, count);
     struct figures figures = {.us = 0};
     volatile uint64_t sink = 0;
     uint64_t sum = 0;
-    double making = time_of(users, count, MAKING, &sum);
-    figures.floor_us = time_of(users, count, FLOOR, &sum) - making;
-    figures.us = time_of(users, count, JUDGING, &figures.turned) - making;
+    double making = time_of(users, user_count, count, MAKING, &sum);
+    figures.floor_us = time_of(users, user_count, count, FLOOR, &sum) - making;
+    figures.us = time_of(users, user_count, count, JUDGING, &figures.turned) - making;
     sink = sum;
     (void)sink;
     for (size_t u = 0; u < user_count; u++) {
@@ -113,6 +105,7 @@ static struct figures measure(size_t count) {
 
 int main(int argc, char **argv) {
     FILE *json = NULL;
+    size_t user_count = 20000;
     int64_t places[16] = {1, 5, 50};
     int count = 3;
     const struct argument known[] = {ARGUMENT("--json", &json), ARGUMENT("--users", &user_count)};
@@ -126,7 +119,7 @@ int main(int argc, char **argv) {
     if (json) fprintf(json, "\"rows\":[");
     for (int i = 0; i < count; i++) {
         if (places[i] < 1 || places[i] > PLACES_MAX) bench_fail("a user has 1 to 50 places");
-        struct figures f = measure((size_t)places[i]);
+        struct figures f = measure(user_count, (size_t)places[i]);
         printf("%7d %12.3f %12.3f %8.2f %14.4f\n", (int)places[i], f.us, f.floor_us, f.us / f.floor_us,
                (double)f.turned / REPORTS / ROUNDS);
         if (json)

@@ -17,6 +17,11 @@ static const struct topic *const COMMANDS[] = {&TOPIC_LOCATIONS, &TOPIC_PLACE_CO
 static const struct decider_state STATES[] = {
     {&TOPIC_PLACES, PLACE_KEY_MAX, PLACE_VALUE_MAX}, {&TOPIC_PLACE_STATES, 1, 1}, {&TOPIC_PLACE_EVENTS, 1, 1}};
 
+static int begin(struct deciding_places *deciding, int32_t partition, struct error *error) {
+    int64_t end = decider_topic_end(deciding->decider, &TOPIC_LOCATIONS, partition);
+    return standing_begin(deciding->standing, partition, end, error);
+}
+
 /* ---- reading ---- */
 
 static bool wanted(void *context, const struct kafka_record *record) {
@@ -26,7 +31,7 @@ static bool wanted(void *context, const struct kafka_record *record) {
     if (record->topic == &TOPIC_PLACE_COMMANDS) return true;
     if (user_key_read(record, &number, &error)) return false;
     // Where the users cannot be read, deciding fails for that.
-    if (standing_begin(deciding->standing, record->partition, &error)) return true;
+    if (begin(deciding, record->partition, &error)) return true;
     const struct standing_user *user = standing_find(deciding->standing, record->partition, number);
     return user && user->count;
 }
@@ -163,7 +168,7 @@ static int decide(void *context, struct decider_command *slice, size_t count, st
     int code = 0;
     for (size_t i = 0; !code && i < count; i++) {
         const struct placing_item *item = slice[i].item;
-        code = standing_begin(deciding->standing, slice[i].partition, error);
+        code = begin(deciding, slice[i].partition, error);
         if (!code)
             code = item->change ? deciding_change(deciding, slice[i].partition, item, error)
                                 : decide_report(deciding, &slice[i], error);

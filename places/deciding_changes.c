@@ -128,7 +128,7 @@ static int find(struct deciding_places *deciding, int32_t partition, const struc
     struct place_state state;
     *found = standing_find(deciding->standing, partition, item->user);
     if (*found) return standing_load(deciding->standing, partition, *found, error);
-    int code = place_stores_state(deciding->options.stores, partition, item->user, &state, error);
+    int code = standing_stored(deciding->standing, partition, item->user, &state, error);
     if (code < 0 || (!code && !make)) return code;
     // Numbers rise with the times of changes, also after the user was forgotten.
     if (!code) state = (struct place_state){.left = -1, .number = item->arrived_ms, .first = item->arrived_ms};

@@ -10,6 +10,7 @@ struct standing_part {
     struct map *users; /* user -> struct standing_user; NULL: not begun */
     struct standing_user *first, *last, **bare;
     size_t bare_count;
+    int64_t end; /* of the reports */
 };
 
 struct standing {
@@ -92,6 +93,18 @@ static int count_places(struct standing *standing, int32_t partition, struct err
     return code;
 }
 
+/* See standing_begin. */
+static void believe(const struct standing *standing, int32_t partition, struct place_state *state) {
+    if (state->offset > standing->parts[partition].end) state->offset = 0;
+}
+
+int standing_stored(struct standing *standing, int32_t partition, int64_t user, struct place_state *state,
+                    struct error *error) {
+    int code = place_stores_state(standing->stores, partition, user, state, error);
+    if (code == 1) believe(standing, partition, state);
+    return code;
+}
+
 static int read_states(struct standing *standing, int32_t partition, struct error *error) {
     struct place_walk walk;
     struct place_state state;
@@ -100,6 +113,7 @@ static int read_states(struct standing *standing, int32_t partition, struct erro
     place_walk_states(standing->stores, partition, &walk);
     while ((code = place_walk_next_state(&walk, &number, &state, error)) == 1) {
         struct standing_user *user = standing_find(standing, partition, number);
+        believe(standing, partition, &state);
         if (user)
             user->state = state;
         else if (state.bare)
@@ -111,9 +125,10 @@ static int read_states(struct standing *standing, int32_t partition, struct erro
 
 bool standing_begun(const struct standing *standing, int32_t partition) { return standing->parts[partition].users; }
 
-int standing_begin(struct standing *standing, int32_t partition, struct error *error) {
+int standing_begin(struct standing *standing, int32_t partition, int64_t end, struct error *error) {
     struct standing_part *part = &standing->parts[partition];
     if (part->users) return 0;
+    part->end = end;
     part->users = map_new();
     int code = count_places(standing, partition, error);
     if (!code) code = read_states(standing, partition, error);

@@ -30,8 +30,12 @@ struct standing *standing_new(struct place_stores *stores, int32_t partitions);
 void standing_free(struct standing *standing);   /* NULL is fine */
 void standing_forget(struct standing *standing); /* all of it */
 
-/* Reads the partition's users, if it has not. 0 or a negative errno code. */
-int standing_begin(struct standing *standing, int32_t partition, struct error *error);
+/* Reads the partition's users, if it has not. 0 or a negative errno code. end: of the partition's reports: a state with a later offset is of a topic
+ * that was there before, and no report of this one is judged in it. */
+int standing_begin(struct standing *standing, int32_t partition, int64_t end, struct error *error);
+/* 1: the stores have a state, 0: they have none, or a negative errno code. */
+int standing_stored(struct standing *standing, int32_t partition, int64_t user, struct place_state *state,
+                    struct error *error);
 bool standing_begun(const struct standing *standing, int32_t partition);
 
 /* These are for partitions that are begun. NULL: there is no such user here. */

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-enum { MARGIN_M = 50, MARGIN_SHARE = 10 /* of the radius */ };
+enum { MARGIN_M = 50, MARGIN_SHARE = 10 /* of the radius */, POLE = 900000000, STEP_BITS = 15 };
 
 static double outer_m(const struct watched_place *place) {
     return place->radius + fmax(MARGIN_M, (double)place->radius / MARGIN_SHARE);
@@ -12,13 +12,17 @@ static bool is_inside(const struct place_state *state, const struct watched_plac
     return state->inside >> place->slot & 1;
 }
 
+static uint16_t step_of(int64_t lat) {
+    int64_t within = lat < -POLE ? -POLE : lat > POLE ? POLE : lat;
+    return (uint16_t)((within + POLE) >> STEP_BITS);
+}
+
 /* Inside there is no latitude at which nothing can change. */
 void verdict_prepare(struct watched_place *place, bool inside, struct watched_band *band) {
     place->border = geo_circle(place->centre, inside ? outer_m(place) : place->radius);
-    // Latitudes and reaches of such circles are far below what an int32_t holds.
-    int32_t reach = (int32_t)place->border.lat_reach;
-    *band = inside ? (struct watched_band){INT32_MIN, UINT32_MAX}
-                   : (struct watched_band){place->centre.lat - reach, 2 * (uint32_t)reach};
+    uint16_t south = step_of(place->centre.lat - place->border.lat_reach);
+    uint16_t north = step_of(place->centre.lat + place->border.lat_reach);
+    *band = inside ? (struct watched_band){0, UINT16_MAX} : (struct watched_band){south, (uint16_t)(north - south)};
 }
 
 bool verdict_counts(const struct place_state *state, const struct location *event, int64_t arrived_ms,
@@ -39,8 +43,8 @@ bool verdict_turns(const struct watched_place *place, bool inside, const struct 
 /* Those in whose band the latitude is, without a branch for each: where it lies is as good as random. */
 static uint64_t in_band(const struct watched_band *bands, size_t count, int32_t lat) {
     uint64_t found = 0;
-    for (size_t i = 0; i < count; i++)
-        found |= (uint64_t)((uint32_t)lat - (uint32_t)bands[i].south <= bands[i].height) << i;
+    uint16_t step = step_of(lat);
+    for (size_t i = 0; i < count; i++) found |= (uint64_t)((uint16_t)(step - bands[i].south) <= bands[i].height) << i;
     return found;
 }
 

@@ -27,8 +27,7 @@ struct watched_place {
 /* What a report is compared with first: further north or south it changes nothing at the place. A user's lie side by side, apart from the
  * places, so that a report reads few lines of memory. */
 struct watched_band {
-    int32_t south; /* 1e-7 degrees */
-    uint32_t height;
+    uint16_t south, height; /* in steps of some 360 m, from the South Pole on */
 };
 
 /* Sets the place's border, and the band, by where the user is. */

@@ -149,11 +149,18 @@ int64_t decider_committed(const struct decider *decider, const struct topic *top
     return place_of(decider, topic, partition, &place) ? decider->courses[place].committed : -1;
 }
 
-void decider_begin(struct decider *decider, const struct topic *topic, int32_t partition, int64_t offset) {
+int64_t decider_topic_end(const struct decider *decider, const struct topic *topic, int32_t partition) {
+    size_t place;
+    bool begun = place_of(decider, topic, partition, &place) && decider->courses[place].expected >= 0;
+    return begun ? decider->courses[place].end : -1;
+}
+
+void decider_begin(struct decider *decider, const struct topic *topic, int32_t partition, int64_t offset, int64_t end) {
     size_t place;
     if (!place_of(decider, topic, partition, &place)) return;
     struct course *course = &decider->courses[place];
     course->expected = course->decided = course->committed = offset;
+    course->end = end;
     decider->handled[place] = offset;
     waiters_handled(decider->waiters, decider->handled);
 }

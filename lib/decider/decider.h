@@ -118,8 +118,8 @@ bool decider_committing(const struct decider *decider); /* a transaction is open
 /* ---- the owner's part ---- */
 
 /* Begins to decide the partition's commands from that offset on, the higher of the group's offset and the one in `offsets`. Records
- * before it are skipped. The caller has read all state on which the commands may depend. */
-void decider_begin(struct decider *decider, const struct topic *topic, int32_t partition, int64_t offset);
+ * before it are skipped. The caller has read all state on which the commands may depend. end: where the topic ended a moment ago. */
+void decider_begin(struct decider *decider, const struct topic *topic, int32_t partition, int64_t offset, int64_t end);
 /* The assignment is gone, or all partitions must be begun again: drops the queue and the overlay, and gives up the open transaction.
  * Waiters go on waiting, because most partitions come back in a moment. */
 void decider_revoke(struct decider *decider);
@@ -152,6 +152,8 @@ int64_t decider_handled(const struct decider *decider, const struct topic *topic
 
 /* The next record that will be taken: all before are queued, decided, or passed by. -1: not begun. */
 int64_t decider_next(const struct decider *decider, const struct topic *topic, int32_t partition);
+/* Where the topic ended when the partition was begun: state that names a later offset is of a topic that was there before. -1: not begun. */
+int64_t decider_topic_end(const struct decider *decider, const struct topic *topic, int32_t partition);
 /* With `held`: no record before this one will be read again. -1: not begun. */
 int64_t decider_committed(const struct decider *decider, const struct topic *topic, int32_t partition);
 

@@ -32,6 +32,7 @@ struct written {
 /* A partition of a topic of commands; its place is topic number * partitions + partition. */
 struct course {
     int64_t expected;  /* the next record that is taken; -1: not begun */
+    int64_t end;       /* of the topic, when it was begun */
     size_t position;   /* 1 + its index in `positions`; 0: nothing of it is in the transaction */
     int64_t decided;   /* all queued ones before are decided, */
     size_t queued;     /* and so many are not. With `held`: */

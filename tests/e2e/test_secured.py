@@ -48,7 +48,7 @@ def secured(make_secured_cluster, secured_broker):
     lines = cluster.starling('topics', 'acls', '--command-config', secured_broker.command_config).stdout.splitlines()
     secured_broker.add_acls(set().union(*map(acls_in_line, lines)))
     cluster.create_topics()
-    return cluster.start(feeds=1, comments=1, moderators=1, topics=False)
+    return cluster.start(feeds=1, comments=1, places=1, moderators=1, topics=False)
 
 
 def acls_of(cluster, *programs) -> list[dict]:

@@ -92,7 +92,7 @@ static void begin(struct world *w) {
     for (int32_t p = 0; p < PARTITIONS; p++) {
         int64_t from = fake_committed(&COMMANDS_TOPIC, p);
         read[p] = (struct kafka_position){&COMMANDS_TOPIC, p, from < 0 ? 0 : from};
-        decider_begin(w->decider, &COMMANDS_TOPIC, p, read[p].offset);
+        decider_begin(w->decider, &COMMANDS_TOPIC, p, read[p].offset, fake_end(&COMMANDS_TOPIC, p));
     }
     assert_int_equal(kafka_consumer_read(w->consumer, read, PARTITIONS, NULL), 0);
 }

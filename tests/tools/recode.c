@@ -304,6 +304,7 @@ static void show_notice(struct buffer *out, const struct notice *record) {
     put_long(out, "time", record->time);
     put_long(out, "likes", record->likes);
     put_long(out, "distance_dm", record->distance_dm);
+    put_text(out, "place", record->place);
 }
 
 static void show_notice_command(struct buffer *out, const struct notice_command *record) {

@@ -21,6 +21,9 @@
 
 enum { REPORTS = 2000000, BATCH = 10000, MILLION = 1000000, ROUTES = 1000, PARTITIONS = 16, SLOT = 40, ROWS_MAX = 16 };
 
+static const int64_t JOINED_MS =
+    1700000000000; /* a session is as long as a real one, and a user's is the same all the time */
+
 struct row {
     double online, us, floor_us, bytes_a_user, record_bytes, copy_bytes; /* copy_bytes: of `sharing`, a user */
 };
@@ -32,7 +35,7 @@ static struct location report_of(int64_t user, int64_t time, enum location_kind 
                              .lng = (int32_t)(h >> 33) - 1000000000,
                              .time = time,
                              .kind = kind,
-                             .session = time << 21 | (int64_t)(h & 0x1fffff),
+                             .session = JOINED_MS << 21 | (int64_t)(hash_u64((uint64_t)user) & 0x1fffff),
                              .route = (int32_t)(user % ROUTES),
                              .opted = user,
                              .accuracy = -1,

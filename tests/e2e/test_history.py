@@ -117,7 +117,8 @@ def read_file(path):
     """Its rows, and the offset behind what it covers."""
     with open(path, 'rb') as stream:
         reader = fastavro.reader(stream)
-        rows = [{**row, 'time': ms(row['time']), 'received': ms(row['received'])} for row in reader]
+        unsaid = dict.fromkeys(DETAILS, -1)  # files of rows that all lack them lack the columns
+        rows = [{**unsaid, **row, 'time': ms(row['time']), 'received': ms(row['received'])} for row in reader]
         return rows, int(reader.metadata['starling.end'])
 
 

@@ -162,7 +162,8 @@ static void one(void *context, struct http_request *request, const struct rpc_as
 /* The first number behind `number` of an event at `from` or later: numbers and times rise together, so it is found by halves. */
 static int seek(const struct place_answers *answers, const struct rpc_asked *asked, int64_t *number,
                 struct error *error) {
-    int64_t low = asked->numbers[RPC_AFTER] + 1, from = asked->numbers[RPC_FROM];
+    int64_t after = asked->numbers[RPC_AFTER], low = after < INT64_MAX ? after + 1 : after,
+            from = asked->numbers[RPC_FROM];
     struct place_state state;
     struct place_event event;
     struct place_event_key key = {.user = asked->numbers[RPC_USER]};

@@ -122,8 +122,13 @@ static int read_event(struct telling_places *telling, const struct kafka_record 
     return event_decode_place_event(telling->codec, record->value, record->value_size, event, error);
 }
 
+static int read_friends(struct telling_places *telling, int32_t partition, int64_t user, struct error *error) {
+    struct graph *graph = telling->router->graph;
+    int code = graph_friends(graph, partition, user, &telling->friends, error);
+    return code ? code : graph_roundings(graph, partition, user, &telling->friends, &telling->roundings, error);
+}
+
 int telling_places_tell(struct telling_places *telling, const struct kafka_record *record, struct error *error) {
-    struct router *router = telling->router;
     struct place_event_key key;
     struct place_event event;
     struct error unread; /* buried already */
@@ -135,15 +140,25 @@ int telling_places_tell(struct telling_places *telling, const struct kafka_recor
                  .name = event.name,
                  .what = event.what == PLACE_EVENT_ARRIVED ? PLACE_TOLD_ARRIVED : PLACE_TOLD_LEFT,
                  .time = event.time}};
-    if (is_for_oneself(key.user, &event)) return tell(&about, key.user);
-    if (!known(telling, record)) return 0;
-    int code = graph_friends(router->graph, record->partition, key.user, &telling->friends, error);
-    if (!code)
-        code =
-            graph_roundings(router->graph, record->partition, key.user, &telling->friends, &telling->roundings, error);
-    size_t count = event.friends ? telling->friends.count : event.users.count;
-    if (code || rates_take(telling->rates, (uint64_t)key.user, (int64_t)count, clock_coarse_ms())) return code;
-    return event.friends ? tell_friends(&about) : tell_named(&about, &event.users);
+    uint64_t user = (uint64_t)key.user;
+    int64_t now_ms = clock_coarse_ms(), told = 1;
+    int code = 0;
+    if (rates_owing(telling->rates, user, now_ms)) {
+        rates_take(telling->rates, user, 1, now_ms); // counts it as refused
+        return 0;
+    }
+    if (is_for_oneself(key.user, &event)) {
+        code = tell(&about, key.user);
+    } else if (known(telling, record)) {
+        code = read_friends(telling, record->partition, key.user, error);
+        told = (int64_t)(event.friends ? telling->friends.count : event.users.count);
+        if (!code) code = event.friends ? tell_friends(&about) : tell_named(&about, &event.users);
+    } else {
+        return 0;
+    }
+    // Not before, as an event that the outbox has no room for comes again.
+    if (!code) rates_charge(telling->rates, user, told, now_ms);
+    return code;
 }
 
 /* ---- those that wait ---- */

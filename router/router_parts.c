@@ -117,7 +117,7 @@ static void make_state(struct router *router) {
         .links = links_of,
     });
     router->links = links_new(router->partitions);
-    router->places = telling_places_new(router);
+    router->places = telling_places_new(router, router_failed);
 }
 
 static int start_tasks(struct router *router, struct error *error) {

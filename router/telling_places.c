@@ -21,6 +21,7 @@ enum {
 
 struct telling_places {
     struct router *router;
+    telling_places_failed *failed;
     struct codec *codec; /* own: an event's texts are read while records are written */
     struct id_list friends;
     struct rounding_list roundings;
@@ -29,9 +30,10 @@ struct telling_places {
     struct metric *told;
 };
 
-struct telling_places *telling_places_new(struct router *router) {
+struct telling_places *telling_places_new(struct router *router, telling_places_failed *failed) {
     struct telling_places *telling = MEM_NEW(&(struct telling_places){
         .router = router,
+        .failed = failed,
         .codec = codec_new(),
         .waiting = mem_zero((size_t)router->partitions, sizeof *telling->waiting),
         .rates = rates_new(&(struct rates_options){service_metrics(router->service), "places_told", "user",
@@ -109,7 +111,7 @@ static bool known(struct telling_places *telling, const struct kafka_record *rec
     struct error error;
     int64_t *waiting = &telling->waiting[record->partition];
     if (choices_ready(choices)) return true;
-    if (choices_read(choices, &error)) router_failed(telling->router, "who shares cannot be read", &error);
+    if (choices_read(choices, &error)) telling->failed(telling->router, "who shares cannot be read", &error);
     if (*waiting == NONE_WAITS || record->offset < *waiting) *waiting = record->offset;
     return false;
 }

@@ -13,7 +13,10 @@
 struct router;
 struct telling_places;
 
-struct telling_places *telling_places_new(struct router *router);
+typedef void telling_places_failed(void *router, const char *doing, const struct error *error);
+
+/* failed: the process must end. */
+struct telling_places *telling_places_new(struct router *router, telling_places_failed *failed);
 void telling_places_free(struct telling_places *telling); /* NULL is fine */
 
 /* A store of nothing: records only have an effect. */

@@ -113,11 +113,10 @@ static void send_wish(struct place_wish *wish, struct place_command *command,
 static void placed(void *context, struct http_request *request, unsigned status, const json_t *reply,
                    struct json_bytes text) {
     struct place_said said;
-    if (status != 200 || !read_said(text.data, text.size, &said))
-        reply_pending(context, request);
-    else if (said.place.size)
+    bool known = status == 200 && read_said(text.data, text.size, &said);
+    if (known && said.place.size)
         reply_place(request, &said.place);
-    else if (said.count >= PLACES_MAX)
+    else if (known && said.count >= PLACES_MAX)
         http_problem(request, 409, "places_limit", "the user has as many places as anybody may", 0);
     else
         reply_pending(context, request);

@@ -104,6 +104,21 @@ def test_requests_for_friendship_have_an_end(make_cluster, users):
     eventually(lambda: cluster.http(ada).put(f'/v1/friends/{ben}').status_code == 200)
 
 
+def test_long_lists_of_friends_are_paid_for(make_cluster, users):
+    cluster = make_cluster(settings={'ingest:ingest.user.rate': 1, 'ingest:ingest.user.burst': 100}).start()
+    *pair, stranger = users(3)
+    for user in pair:
+        befriend_many(cluster, user, range(10**9, 10**9 + FRIENDS))
+    time.sleep(10)  # of rest
+    sessions = [cluster.http(pair[0]) for _ in range(40)]
+    answers = [session.get(f'/v1/users/{pair[1]}/mutual-friends') for session in sessions]
+    page = answers[0].json()
+    assert (page['total'], len(page['items']), page['next']) == (FRIENDS, 20, 10**9 + 19)
+    taken = [answer for answer in answers if answer.status_code == 200]
+    assert 8 <= len(taken) <= 25 and all(answer.json()['code'] == 'too_many_requests' for answer in answers if answer.status_code != 200)
+    assert cluster.http(stranger).ok('GET', f'/v1/users/{pair[1]}/mutual-friends')['total'] == 0
+
+
 def test_those_who_forget_themselves_deny_it_to_nobody(make_cluster, users):
     cluster = make_cluster().start(feeds=1, comments=1, places=1)
     *attackers, ada = users(71)

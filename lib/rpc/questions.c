@@ -16,7 +16,6 @@
 #define PLAIN(name, min, max)                                                                                          \
     { RPC_##name, RPC_PLAIN_TEXTS, min, max, 0 }
 #define LIMIT(max, absent) NUMBER(LIMIT, 1, max, absent)
-#define PLACE_ID_MAX 32 /* users/place.h */
 #define OFFSET NUMBER(OFFSET, -1, ANY, -1)
 #define WAIT(absent) NUMBER(WAIT_MS, 0, 30000, absent)
 #define ABOVE NUMBER(ABOVE, 0, ANY, 0)
@@ -167,7 +166,7 @@ const struct rpc_question ASK_PLACES = {
 const struct rpc_question ASK_PLACE = {"a place of a user's, and what a wish about it led to",
                                        "place",
                                        {RPC_USER},
-                                       {PLAIN(PLACE, 1, PLACE_ID_MAX), OFFSET, WAIT(2000)}};
+                                       {PLAIN(PLACE, 1, ANY), OFFSET, WAIT(2000)}};
 const struct rpc_question ASK_PLACE_EVENTS = {
     "a page of a user's arrivals and departures, from the oldest on",
     "place-events",

@@ -20,6 +20,8 @@
 #include "event/codec.h"
 #include "event/container.h"
 #include "event/topics.h"
+#include "json/details.h"
+#include "users/report.h"
 
 enum { CITIES = 200, STRIDE = 16 };
 enum { DEGREE = 10000000, CITY = 1200000, WALK = 20000, DRIVE = 150000, NOISE = 500 }; /* 1e-7 degrees */
@@ -75,6 +77,7 @@ static struct location report(const struct options *options, const struct walker
         .route = (int32_t)(index % options->partitions),
         .opted = index,
         .accuracy = 4 + (int32_t)(random >> 48) % 30,
+        DETAILS_NONE,
     };
 }
 
@@ -90,7 +93,7 @@ static void fill(const struct options *options, struct sender *sender) {
         walk(&walkers[index], index, round);
         if (number < options->from) continue;
         struct location location = report(options, &walkers[index], index, round);
-        event_encode_location(&sender->value, &location);
+        report_encode(&sender->value, &location);
         sender_send_user(sender, &TOPIC_LOCATIONS, location.user);
     }
     free(walkers);

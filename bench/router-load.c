@@ -26,6 +26,7 @@
 #include "event/topics.h"
 #include "router/graph_private.h"
 #include "router/join.h"
+#include "users/report.h"
 
 enum { MEMORY = 1 << 30 };
 
@@ -48,7 +49,7 @@ static void load_sharing(const struct options *options, struct sender *sender) {
 static void load_joins(const struct options *options, struct sender *sender) {
     for (int64_t i = 0; i < options->world.present; i++) {
         struct location event = world_location(&options->world, world_present_index(i), -1);
-        event_encode_location(&sender->value, &event);
+        report_encode(&sender->value, &event);
         sender_send_user(sender, &TOPIC_LOCATIONS, event.user);
     }
 }
@@ -59,7 +60,7 @@ static void load_reports(const struct options *options, struct sender *sender) {
         for (int64_t turn = 0; turn < world->reporters; turn++) {
             int64_t index = world_reporter_index(world, world_speaker(world, round, turn));
             struct location event = world_location(world, index, round);
-            event_encode_location(&sender->value, &event);
+            report_encode(&sender->value, &event);
             sender_send_user(sender, &TOPIC_LOCATIONS, event.user);
         }
     }

@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "base/sorted.h"
 #include "event/records.h"
+#include "json/details.h"
 
 enum { WORLD_NEIGHBOURS = 2000, WORLD_FRIEND_ONE_IN = 5, WORLD_ID_BITS = 27, WORLD_PRESENT_ONE_IN = 10 };
 
@@ -82,6 +83,7 @@ static inline struct location world_location(const struct world *world, int64_t 
         .route = world_route(world, id),
         .opted = 0,
         .accuracy = 10,
+        DETAILS_NONE,
     };
 }
 

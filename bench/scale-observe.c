@@ -14,10 +14,15 @@
 #include "base/mem.h"
 #include "bench/arguments.h"
 #include "event/codec.h"
+#include "json/details.h"
 #include "router/presence.h"
 #include "router/report_clock.h"
+#include "users/report.h"
 
 enum { REPORTS = 2000000, BATCH = 10000, MILLION = 1000000, ROUTES = 1000, PARTITIONS = 16, SLOT = 40, ROWS_MAX = 16 };
+
+static const int64_t JOINED_MS =
+    1700000000000; /* a session is as long as a real one, and a user's is the same all the time */
 
 struct row {
     double online, us, floor_us, bytes_a_user, record_bytes, copy_bytes; /* copy_bytes: of `sharing`, a user */
@@ -30,10 +35,11 @@ static struct location report_of(int64_t user, int64_t time, enum location_kind 
                              .lng = (int32_t)(h >> 33) - 1000000000,
                              .time = time,
                              .kind = kind,
-                             .session = time << 21 | (int64_t)(h & 0x1fffff),
+                             .session = JOINED_MS << 21 | (int64_t)(hash_u64((uint64_t)user) & 0x1fffff),
                              .route = (int32_t)(user % ROUTES),
                              .opted = user,
-                             .accuracy = -1};
+                             .accuracy = -1,
+                             DETAILS_NONE};
 }
 
 /* The records of one batch, one behind the other. */
@@ -46,7 +52,7 @@ static void batch_fill(struct batch *batch, int64_t online, uint64_t first, int6
     buffer_clear(&batch->bytes);
     for (uint64_t i = 0; i < BATCH; i++) {
         struct location event = report_of((int64_t)(hash_u64(first + i) % (uint64_t)online), time, LOCATION_REPORT);
-        event_encode_location(&batch->bytes, &event);
+        report_encode(&batch->bytes, &event);
         batch->ends[i] = batch->bytes.size;
     }
 }

@@ -22,11 +22,9 @@ static const char *group_of(const struct cli_settings *settings, const struct pr
     const struct {
         const struct program *program;
         const char *group;
-    } GROUPS[] = {{&PROGRAM_ROUTER, settings->router_group},
-                  {&PROGRAM_FANOUT, settings->fanout_group},
-                  {&PROGRAM_FEED, settings->feed_group},
-                  {&PROGRAM_COMMENTS, settings->comments_group},
-                  {&PROGRAM_MODERATION, settings->moderation_group},
+    } GROUPS[] = {{&PROGRAM_ROUTER, settings->router_group},       {&PROGRAM_FANOUT, settings->fanout_group},
+                  {&PROGRAM_FEED, settings->feed_group},           {&PROGRAM_COMMENTS, settings->comments_group},
+                  {&PROGRAM_PLACES, settings->places_group},       {&PROGRAM_MODERATION, settings->moderation_group},
                   {&PROGRAM_HISTORY_SINK, settings->history_group}};
     for (size_t i = 0; i < ARRAY_SIZE(GROUPS); i++)
         if (GROUPS[i].program == program) return GROUPS[i].group;

@@ -38,6 +38,8 @@ static const struct config_property PROPERTIES[] = {
     {"feed.group.id", CONFIG_STRING, AT(feed_group), "starling-feed", .doc = "Consumer group of the feed processes."},
     {"comments.group.id", CONFIG_STRING, AT(comments_group), "starling-comments",
      .doc = "Consumer group of the comments processes."},
+    {"places.group.id", CONFIG_STRING, AT(places_group), "starling-places",
+     .doc = "Consumer group of the places processes."},
     {"moderation.group.id", CONFIG_STRING, AT(moderation_group), "starling-moderation",
      .doc = "Consumer group of the moderation processes."},
 };

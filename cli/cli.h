@@ -17,7 +17,8 @@ struct cli_settings { /* from --config, environment and --set, as for the daemon
     const char *peer_token;
     const char *api_url, *ws_url; /* where the gateways and the edges are reached */
     const char *ops_addresses;    /* of daemons, separated by commas */
-    const char *router_group, *fanout_group, *history_group, *feed_group, *comments_group, *moderation_group;
+    const char *router_group, *fanout_group, *history_group, *feed_group, *comments_group, *places_group,
+        *moderation_group;
 };
 
 /* An option of a subcommand: --name, or --name VALUE. Repeated: the last one counts. */
@@ -33,7 +34,7 @@ enum { CLI_WRONG_USAGE = 2, CLI_DONE = -1 };
 
 /* ops.addresses where nobody says otherwise: the daemons' own defaults. */
 #define CLI_OPS_ADDRESSES                                                                                              \
-    "127.0.0.1:9110,127.0.0.1:9120,127.0.0.1:9130,127.0.0.1:9150,127.0.0.1:9160,127.0.0.1:9140,127.0.0.1:9170"
+    "127.0.0.1:9110,127.0.0.1:9120,127.0.0.1:9130,127.0.0.1:9150,127.0.0.1:9160,127.0.0.1:9180,127.0.0.1:9140,127.0.0.1:9170"
 
 struct cli {
     struct config *config;

@@ -36,6 +36,7 @@ struct user_export {
     struct buffer user_members; /* with name and avatar, as members of JSON */
     const char *sharing;        /* a mode */
     int64_t until;              /* when it ends, ms; 0: it has no end */
+    bool details;               /* friends are told what the phone says beside the place */
     struct mutes *mutes;        /* of friends nearby, of all users of the partition */
     int code;                   /* the first failure of printing what was read */
 };
@@ -76,6 +77,7 @@ static int owner_of(struct user_export *export, enum belonging_owner owner, stru
         [BELONGS_TO_MODERATION] = {export->cli, settings->moderation_group, &TOPIC_COMMENTS_WIDE, "moderation process"},
         [BELONGS_TO_COMMENTS] = {export->cli, settings->comments_group, &TOPIC_COMMENT_COMMANDS, "comments process"},
         [BELONGS_TO_SINKS] = {export->cli, settings->history_group, &TOPIC_LOCATIONS, "history sink"},
+        [BELONGS_TO_PLACES] = {export->cli, settings->places_group, &TOPIC_PLACE_COMMANDS, "places process"},
     };
     int code = export->owners[owner] ? 0 : asking_new(&options[owner], &export->owners[owner], export->error);
     *asking = export->owners[owner];
@@ -161,6 +163,7 @@ static void take_sharing(void *context, const struct kafka_record *record) {
     if (sharing.until && sharing.until <= clock_wall_ms()) sharing = (struct sharing){.mode = SHARING_OFF};
     export->sharing = SHARING_WORDS[sharing.mode];
     export->until = sharing.mode == SHARING_OFF ? 0 : sharing.until;
+    export->details = sharing.mode != SHARING_OFF && sharing.details;
 }
 
 static void take_mute(void *context, const struct kafka_record *record) {
@@ -211,7 +214,7 @@ static int print_account(struct user_export *export) {
             json_put_int(&item, export->until);
         else
             buffer_string(&item, "null");
-        buffer_string(&item, ",\"nearby_muted\":");
+        buffer_format(&item, ",\"details\":%s,\"nearby_muted\":", export->details ? "true" : "false");
         mutes_json_put(&item, mutes_of(export->mutes, export->user));
         buffer_string(&item, ",\"handle\":");
         if (handle)
@@ -307,8 +310,8 @@ static int run(struct cli *cli, int argc, char **argv) {
     struct user_export export = {.cli = cli, .sharing = SHARING_WORDS[SHARING_OFF]};
     const struct cli_option options[] = {
         {"kinds", "KIND,...",
-         "only these: account, friends, links, following, followers, requesting, requested, muted, posts, notices, comments, "
-         "edits, likes, reports, history, decisions",
+         "only these: account, friends, links, places, place-events, following, followers, requesting, requested, muted, "
+         "posts, devices, notices, comments, edits, likes, reports, history, decisions",
          &export.kinds, NULL},
     };
     int code = cli_open(cli, &USER_EXPORT_COMMAND, argc, argv, options, ARRAY_SIZE(options));

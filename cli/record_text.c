@@ -16,6 +16,7 @@
 #include "users/device.h"
 #include "users/handle.h"
 #include "users/notice.h"
+#include "users/place.h"
 #include "users/relation.h"
 #include "watch/records.h"
 
@@ -101,6 +102,7 @@ static bool nearby_names(struct codec *codec, const uint8_t *payload, size_t siz
     if (delivery_read_nearby(codec, payload, size, &item)) return false;
     switch (item.kind) {
     case NEARBY_ITEM_MOVE: return item.move.user == user;
+    case NEARBY_ITEM_DETAILED_MOVE: return item.detailed_move.user == user;
     case NEARBY_ITEM_ROUNDED_MOVE: return item.rounded_move.user == user;
     case NEARBY_ITEM_ROSTER: return roster_names(&item.roster.friends, user);
     case NEARBY_ITEM_ROUNDED_ROSTER: return roster_names(&item.rounded_roster.friends, user);
@@ -223,6 +225,14 @@ static bool put_device_key(struct buffer *out, const struct kafka_record *record
     return true;
 }
 
+/* [user, "id"] of a key of `places`; false: it is no such key. */
+static bool put_place_key(struct buffer *out, const struct kafka_record *record) {
+    struct place_key key;
+    if (!place_key_read(record->key, record->key_size, &key)) return false;
+    buffer_format(out, "[%" PRId64 ",\"%.*s\"]", key.user, (int)key.id_size, key.id);
+    return true;
+}
+
 /* A topic whose keys begin with a subject. */
 static bool is_of_subjects(const struct topic *topic) {
     static const struct topic *const KEYED[] = {
@@ -246,12 +256,13 @@ static bool put_subject_key(struct buffer *out, const struct kafka_record *recor
 }
 
 static bool is_of_offsets(const struct topic *topic) {
-    return topic == &TOPIC_COMMAND_OFFSETS || topic == &TOPIC_FEED_OFFSETS || topic == &TOPIC_COMMENT_OFFSETS;
+    return topic == &TOPIC_COMMAND_OFFSETS || topic == &TOPIC_FEED_OFFSETS || topic == &TOPIC_PLACE_OFFSETS ||
+           topic == &TOPIC_COMMENT_OFFSETS;
 }
 
 static void put_key(struct buffer *out, const struct kafka_record *record) {
     const struct topic *topic = record->topic;
-    bool pair = topic == &TOPIC_FRIENDSHIPS || topic == &TOPIC_NEARBY_MUTES,
+    bool pair = topic == &TOPIC_FRIENDSHIPS || topic == &TOPIC_NEARBY_MUTES || topic == &TOPIC_PLACE_EVENTS,
          post = topic == &TOPIC_POSTS || topic == &TOPIC_POST_TEXTS;
     bool relation = topic == &TOPIC_FOLLOWS, watch = topic == &TOPIC_FEED_WATCHES || topic == &TOPIC_COMMENT_WATCHES;
     bool name = topic == &TOPIC_NAMES || topic == &TOPIC_NAME_COMMANDS;
@@ -267,7 +278,8 @@ static void put_key(struct buffer *out, const struct kafka_record *record) {
         buffer_format(out, "[%" PRId64 ",\"%" PRId64 "\"]", number_at(record->key), number_at(record->key + USER_KEY));
     } else if ((relation && put_follow_key(out, record)) || (watch && put_watch_key(out, record)) ||
                (name && put_name_key(out, record)) || (topic == &TOPIC_NOTICES && put_notice_key(out, record)) ||
-               (topic == &TOPIC_DEVICES && put_device_key(out, record))) {
+               (topic == &TOPIC_DEVICES && put_device_key(out, record)) ||
+               (topic == &TOPIC_PLACES && put_place_key(out, record))) {
         return;
     } else if (!pair && !post && !relation && !watch && !name && record->key_size == USER_KEY) {
         buffer_format(out, "%" PRId64, number_at(record->key));

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/config.h"
 #include "json/json.h"
 
 /* Behind the string that begins at `at`. */
@@ -31,6 +32,15 @@ static const char *read_integer(const char *at, const char *end, int64_t *value)
     return size && !*behind ? at + size : NULL;
 }
 
+/* Of -1 where nothing was said. */
+static bool may_be_unknown(const char *at, const char *end) {
+    static const char *const names[] = {"\"accuracy\"", "\"battery\"",           "\"charging\"", "\"speed\"",
+                                        "\"course\"",   "\"vertical_accuracy\"", "\"activity\""};
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (is(at, end, names[i])) return true;
+    return false;
+}
+
 void record_units(struct buffer *out, const char *json, size_t size) {
     const char *at = json, *end = json + size;
     while (at < end) {
@@ -39,16 +49,16 @@ void record_units(struct buffer *out, const char *json, size_t size) {
             continue;
         }
         const char *behind = end_of_string(at, end);
-        bool place = is(at, behind, "\"lat\"") || is(at, behind, "\"lng\""), accuracy = is(at, behind, "\"accuracy\"");
+        bool place = is(at, behind, "\"lat\"") || is(at, behind, "\"lng\""), unknown = may_be_unknown(at, behind);
         buffer_append(out, at, (size_t)(behind - at));
         at = behind;
-        if (!place && !accuracy) continue;
+        if (!place && !unknown) continue;
         if (at == end || *at != ':') continue; // it is no name but a value
         const char *number = at + 1;
         while (number < end && *number == ' ') number++;
         int64_t value;
         const char *rest = read_integer(number, end, &value);
-        if (!rest || (accuracy && value != -1) || (place && (value < INT32_MIN || value > INT32_MAX))) continue;
+        if (!rest || (unknown && value != -1) || (place && (value < INT32_MIN || value > INT32_MAX))) continue;
         buffer_append(out, at, (size_t)(number - at));
         if (place)
             json_put_degrees(out, (int32_t)value);

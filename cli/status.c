@@ -47,6 +47,7 @@ static void status_start(struct status *status, const struct cli *cli, const str
                 {.name = cli->settings.history_group, .what = "history sinks", .topic_count = 1, .commits = true},
                 {.name = cli->settings.feed_group, .what = "feed processes", .topic_count = 7, .commits = true},
                 {.name = cli->settings.comments_group, .what = "comments processes", .topic_count = 1, .commits = true},
+                {.name = cli->settings.places_group, .what = "places processes", .topic_count = 1, .commits = true},
                 {.name = cli->settings.moderation_group,
                  .what = "moderation processes",
                  .topic_count = 1,
@@ -67,7 +68,8 @@ static void status_start(struct status *status, const struct cli *cli, const str
     topic_start(&status->groups[3].topics[5], &TOPIC_NOTICE_COMMANDS, shape);
     topic_start(&status->groups[3].topics[6], &TOPIC_DIRECTORY_COMMANDS, shape);
     topic_start(&status->groups[4].topics[0], &TOPIC_COMMENT_COMMANDS, shape);
-    topic_start(&status->groups[5].topics[0], &TOPIC_COMMENTS_WIDE, shape);
+    topic_start(&status->groups[5].topics[0], &TOPIC_PLACE_COMMANDS, shape);
+    topic_start(&status->groups[6].topics[0], &TOPIC_COMMENTS_WIDE, shape);
 }
 
 static void status_clear(struct status *status) {
@@ -238,10 +240,11 @@ const struct cli_command STATUS_COMMAND = {
              "--live needs no broker: it asks the daemons themselves. One that does not answer within two seconds\n"
              "is away.\n\n"
              "PARTS: partitions that it owns, + those that it stands by for.\n\n"
-             "LAG: age of the oldest input that waits (router, feed); records that wait (comments, history-sink,\n"
-             "moderation); how late the event loop is (fanout).\n\n"
+             "LAG: age of the oldest input that waits (router, feed); records that wait (comments, places,\n"
+             "history-sink, moderation); how late the event loop is (fanout).\n\n"
              "REC/S: requests (ingest), reports of owned users (router), items of deliveries (fanout), commands\n"
-             "(feed, comments), rows (history-sink), records (moderation).",
+             "(feed, comments), reports of users with places, and changes (places), rows (history-sink), records\n"
+             "(moderation).",
     .run = run,
     .refused_code = STATUS_DOWN,
     .usage_code = STATUS_UNUSABLE,

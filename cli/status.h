@@ -5,7 +5,7 @@
 #include "cli/status_front.h"
 #include "kafka/admin.h"
 
-enum { STATUS_GROUPS = 6, STATUS_GROUP_TOPICS = 7 };
+enum { STATUS_GROUPS = 7, STATUS_GROUP_TOPICS = 7 };
 
 /* Offsets of one topic's partitions at one time. */
 struct status_sample {

@@ -11,7 +11,7 @@ string(TIMESTAMP date "%Y-%m-%d" UTC)
 
 # ---- manual pages and completion ----
 
-set(kinds ingest router fanout feed comments history-sink moderation)
+set(kinds ingest router fanout feed comments places history-sink moderation)
 set(scripts starling-plan starling-comments-convert)
 set(pages "${made}/man/starling.1" "${made}/man/starling-load.1" "${made}/man/starling.properties.5")
 foreach(script IN LISTS scripts)
@@ -37,6 +37,7 @@ set(DESCRIPTION_router "friendships and nearby friends")
 set(DESCRIPTION_fanout "WebSocket edge")
 set(DESCRIPTION_feed "posts, follows and home timelines")
 set(DESCRIPTION_comments "comments and likes")
+set(DESCRIPTION_places "arrivals and departures")
 set(DESCRIPTION_history-sink "history of positions")
 set(DESCRIPTION_moderation "search index of comments")
 set(SBINDIR /usr/sbin)

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "event/topics.h"
 #include "feed/feed_private.h"
+#include "feed/told.h"
 #include "users/half.h"
 #include "users/user_key.h"
 
@@ -115,18 +116,9 @@ int feed_notice_settings_are(void *context, const struct kafka_record *record, s
 
 int feed_approach_is(void *context, const struct kafka_record *record, struct error *error) {
     struct feed *feed = context;
-    struct friend_approach approach;
-    struct notice_key key = {.kind = NOTICE_OF_APPROACH};
-    if (!record->value || user_key_read(record, &key.user, error) ||
-        event_decode_friend_approach(feed->codec, record->value, record->value_size, &approach, error))
-        return 0;
-    key.time = approach.time;
-    key.number = approach.friend;
-    outbox_notice(feed->outbox, &key,
-                  &(struct notice){.what = NOTICE_APPROACH,
-                                   .user = approach.friend,
-                                   .time = approach.time,
-                                   .distance_dm = approach.distance_dm});
+    struct notice_key key;
+    struct notice notice;
+    if (!told_read(feed->codec, record, &key, &notice, error)) outbox_notice(feed->outbox, &key, &notice);
     return 0;
 }
 

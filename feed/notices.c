@@ -171,11 +171,16 @@ static void go(struct kept_notices *kept, struct kept_notice *item) {
     item->gone = true;
 }
 
+/* What of one kind by one sender stays. */
+static bool is_its_own(enum notice_kind kind) {
+    return kind == NOTICE_OF_MENTION || kind == NOTICE_OF_REPLY || kind == NOTICE_OF_ARRIVED || kind == NOTICE_OF_LEFT;
+}
+
 /* Somebody who follows, or likes the same post, again and again is one notice, the newest. */
 static void drop_repeated(struct kept_notices *kept) {
     for (size_t i = 0; i < kept->count; i++) {
         const struct kept_notice *newer = &kept->items[i];
-        if (newer->gone || newer->kind == NOTICE_OF_MENTION || newer->kind == NOTICE_OF_REPLY) continue;
+        if (newer->gone || is_its_own(newer->kind)) continue;
         for (size_t j = i + 1; j < kept->count; j++) {
             struct kept_notice *item = &kept->items[j];
             if (item->kind == newer->kind && item->sender == newer->sender && item->thing == newer->thing)

@@ -22,9 +22,9 @@ enum {
     PAUSE_MAX_MS = 60000,
     KEY_MIN = 32
 };
-/* Nobody wants to hear on a phone of what others did days ago, or that a friend was near hours ago; and a state that is read anew from its
+/* Nobody wants to hear on a phone of what others did days ago, or where a friend was hours ago; and a state that is read anew from its
  * beginning repeats no more than this. */
-enum { NOTICE_MAX_MS = 86400000, APPROACH_MAX_MS = 3600000 };
+enum { NOTICE_MAX_MS = 86400000, PLACE_MAX_MS = 3600000 };
 
 struct pushing {
     struct feed *feed;
@@ -84,7 +84,7 @@ static void put_notice(struct buffer *body, const struct notice_key *key, const 
 static int add(struct pushing *pushing, const struct push_item *item, int64_t now, struct error *error) {
     struct feed *feed = pushing->feed;
     int32_t partition = (int32_t)item->course;
-    int64_t max_ms = item->key.kind == NOTICE_OF_APPROACH ? APPROACH_MAX_MS : NOTICE_MAX_MS;
+    int64_t max_ms = item->key.kind >= NOTICE_OF_APPROACH ? PLACE_MAX_MS : NOTICE_MAX_MS;
     bool wanted;
     struct notice notice;
     if (item->dropped || item->key.time < now - max_ms) return 0;

@@ -4,6 +4,7 @@
 #include "event/topics.h"
 #include "feed/consequences.h"
 #include "feed/feed_private.h"
+#include "feed/told.h"
 #include "users/half.h"
 #include "users/user_key.h"
 
@@ -81,11 +82,9 @@ static const struct state_kind INBOXES_KIND = {
 static int take_approach(void *store, size_t topic, const struct kafka_record *record, const char **reason,
                          struct error *error) {
     const struct feed *feed = store;
-    struct friend_approach approach;
-    int64_t user;
-    if (!record->value || user_key_read(record, &user, error) ||
-        event_decode_friend_approach(feed->codec, record->value, record->value_size, &approach, error))
-        *reason = record->value ? error->text : "an approach has a value";
+    struct notice_key key;
+    struct notice notice;
+    if (told_read(feed->codec, record, &key, &notice, error)) *reason = error->text;
     return 0;
 }
 

@@ -24,6 +24,7 @@ struct source_line {
     struct merge_source *items;
     size_t from, count;
     int64_t spilled; /* files of the scratch so far: their names are numbers */
+    bool detailed;   /* a file of the run is */
 };
 
 static void line_add(struct source_line *line, struct merge_source source) {
@@ -51,7 +52,7 @@ static int of_scratch(int code) { return code == -ENOENT ? -EIO : code; }
 static int spill_open(const struct merge_options *options, const struct hour_run *run, struct archive_file file,
                       struct segment_writer **writer, struct error *error) {
     char *path = archive_path(run->partition, file);
-    int code = segment_writer_open(options->scratch, path, file.end, writer, error);
+    int code = segment_writer_open(options->scratch, path, file.end, true, writer, error);
     free(path);
     return of_scratch(code);
 }
@@ -109,6 +110,7 @@ static int add_file(const struct merge_options *options, const struct hour_run *
     if (code) return code;
     bool sorted = segment_reader_sorted(reader);
     if (sorted) *end = segment_reader_end(reader);
+    line->detailed |= segment_reader_detailed(reader);
     segment_reader_free(reader);
     if (!sorted) return add_unsorted(options, run, line, &source, end, error);
     line_add(line, source);
@@ -150,7 +152,7 @@ static int write_merged(const struct source_line *line, const struct merge_optio
     int64_t rows = 0;
     char *path = archive_path(run->partition,
                               (struct archive_file){.hour = hour, .first = run->files[0].first, .end = run->end});
-    int code = segment_writer_open(options->storage, path, run->end, &writer, error);
+    int code = segment_writer_open(options->storage, path, run->end, line->detailed, &writer, error);
     free(path);
     if (code) return code;
     code = merge_rows(&line->items[line->from], line->count - line->from, run->partition, options->stop, writer, &rows,
@@ -173,7 +175,7 @@ static int write_merged(const struct source_line *line, const struct merge_optio
 
 static int merge_run(const struct merge_options *options, const struct hour_run *run, int64_t hour,
                      struct merge_done *done, struct error *error) {
-    struct source_line line = {.items = NULL, .from = 0, .count = 0, .spilled = 0};
+    struct source_line line = {.items = NULL, .from = 0, .count = 0, .spilled = 0, .detailed = false};
     int code = line_prepare(options, run, &line, error);
     if (code == 0) code = write_merged(&line, options, run, hour, done, error);
     for (size_t i = line.from; i < line.count; i++) spill_remove(options, run, &line.items[i]);

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "history-sink/wiping.h"
-#include "json/json.h"
+#include "json/details.h"
 
 enum { RETRY_AFTER_S = 2 };
 enum { SLICE = 1000 /* rows: about a millisecond */, LEAD_MAX = 10000 };
@@ -66,6 +66,7 @@ static void put_row(void *context, const struct history_row *row) {
     else
         buffer_string(&page->body, "null");
     json_member_int(&page->body, ",\"received\":", row->received);
+    json_member_details(&page->body, &(struct report_details){DETAILS_OF(row)});
     buffer_string(&page->body, "}");
 }
 

@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "geo/geo.h"
 #include "history-sink/wiping.h"
+#include "json/details.h"
 
 enum { LOG_EVERY_S = 10 };
 
@@ -139,6 +140,7 @@ static void take_record(struct sink *sink, struct sink_partition *partition, con
                  .received = record->timestamp,
                  .partition = record->partition,
                  .offset = record->offset,
+                 DETAILS_OF(&location),
              });
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "json/details.h"
 #include "store/store.h"
 
 enum { PARTITION_KEY_SIZE = 4, MARK_SIZE = 8, WIPED_SIZE = 16 };
@@ -50,14 +51,38 @@ void rows_key(uint8_t key[ROWS_KEY_SIZE], int64_t user, int64_t time, int64_t of
     bytes_put_be64(key + 16, (uint64_t)offset);
 }
 
+static void put_details(uint8_t *at, const struct report_details *details) {
+    bytes_put_be32(at, (uint32_t)details->battery);
+    bytes_put_be32(at + 4, (uint32_t)details->charging);
+    bytes_put_be32(at + 8, (uint32_t)details->speed);
+    bytes_put_be32(at + 12, (uint32_t)details->course);
+    bytes_put_be32(at + 16, (uint32_t)details->vertical_accuracy);
+    bytes_put_be32(at + 20, (uint32_t)details->activity);
+}
+
+static struct report_details read_details(const uint8_t *at) {
+    return (struct report_details){
+        .battery = (int32_t)bytes_get_be32(at),
+        .charging = (int32_t)bytes_get_be32(at + 4),
+        .speed = (int32_t)bytes_get_be32(at + 8),
+        .course = (int32_t)bytes_get_be32(at + 12),
+        .vertical_accuracy = (int32_t)bytes_get_be32(at + 16),
+        .activity = (int32_t)bytes_get_be32(at + 20),
+    };
+}
+
 void rows_put(struct rows *rows, const struct history_row *row) {
-    uint8_t key[ROWS_KEY_SIZE], value[ROWS_VALUE_SIZE];
+    uint8_t key[ROWS_KEY_SIZE], value[ROWS_VALUE_SIZE + ROWS_DETAILS_SIZE];
+    const struct report_details details = {DETAILS_OF(row)};
+    bool given = details_given(&details);
     rows_key(key, row->user, row->time, row->offset);
     bytes_put_be32(value, (uint32_t)row->lat);
     bytes_put_be32(value + 4, (uint32_t)row->lng);
     bytes_put_be32(value + 8, (uint32_t)row->accuracy);
     bytes_put_be64(value + 12, (uint64_t)row->received);
-    store_batch_put(rows->batch, rows->rows, key, sizeof key, value, sizeof value);
+    if (given) put_details(value + ROWS_VALUE_SIZE, &details);
+    store_batch_put(rows->batch, rows->rows, key, sizeof key, value,
+                    given ? ROWS_VALUE_SIZE + ROWS_DETAILS_SIZE : ROWS_VALUE_SIZE);
 }
 
 void rows_put_mark(struct rows *rows, int32_t partition, int64_t next) {
@@ -87,7 +112,9 @@ int rows_mark(struct rows *rows, int32_t partition, int64_t *next, struct error 
     return 0;
 }
 
-static struct history_row read_row(const uint8_t *key, const uint8_t *value) {
+static struct history_row read_row(const uint8_t *key, const uint8_t *value, size_t value_size) {
+    struct report_details details = {DETAILS_NONE};
+    if (value_size > ROWS_VALUE_SIZE) details = read_details(value + ROWS_VALUE_SIZE);
     return (struct history_row){
         .user = (int64_t)bytes_get_be64(key),
         .lat = (int32_t)bytes_get_be32(value),
@@ -97,6 +124,7 @@ static struct history_row read_row(const uint8_t *key, const uint8_t *value) {
         .received = (int64_t)bytes_get_be64(value + 12),
         .partition = -1,
         .offset = (int64_t)bytes_get_be64(key + 16),
+        DETAILS_OF(&details),
     };
 }
 
@@ -106,11 +134,12 @@ static bool row_at(const struct store_cursor *cursor, const struct rows_query *q
     if (!store_cursor_valid(cursor)) return false;
     const uint8_t *key = store_cursor_key(cursor, &key_size);
     const uint8_t *value = store_cursor_value(cursor, &value_size);
-    if (key_size != ROWS_KEY_SIZE || value_size != ROWS_VALUE_SIZE) return false;
+    bool has_details = value_size == ROWS_VALUE_SIZE + ROWS_DETAILS_SIZE;
+    if (key_size != ROWS_KEY_SIZE || (value_size != ROWS_VALUE_SIZE && !has_details)) return false;
     int64_t user = (int64_t)bytes_get_be64(key), time = (int64_t)bytes_get_be64(key + 8);
     // Times below 0 sort behind all others: the end, as `from` is never below 0.
     if (user != query->user || time < 0 || time >= query->to) return false;
-    *row = read_row(key, value);
+    *row = read_row(key, value, value_size);
     return true;
 }
 

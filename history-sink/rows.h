@@ -2,7 +2,8 @@
  * partition. One thread.
  *
  *     family "rows":        key   user 8 bytes, time 8 bytes, offset 8 bytes, all big-endian
- *                           value lat 4, lng 4, accuracy 4, received 8, all big-endian
+ *                           value lat 4, lng 4, accuracy 4, received 8, all big-endian; of a row with details 24 bytes more: battery,
+ *                                 charging, speed, course, vertical accuracy, activity
  *     family "partitions":  key   partition 4, big-endian
  *                           value next 8, big-endian (16 bytes more in stores of version 0.1)
  *     family "wiped":       key   partition 4, big-endian
@@ -34,7 +35,7 @@ int rows_write(struct rows *rows, struct error *error);
 /* How far the store reflects a partition; 0 when it was never written. */
 int rows_mark(struct rows *rows, int32_t partition, int64_t *next, struct error *error);
 
-enum { ROWS_KEY_SIZE = 24, ROWS_VALUE_SIZE = 20 };
+enum { ROWS_KEY_SIZE = 24, ROWS_VALUE_SIZE = 20, ROWS_DETAILS_SIZE = 24 };
 void rows_key(uint8_t key[ROWS_KEY_SIZE], int64_t user, int64_t time, int64_t offset);
 
 struct rows_query {

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "event/container.h"
+#include "json/details.h"
 
 /* ---- gathering ---- */
 
@@ -104,14 +105,14 @@ static int file_write(void *context, const void *bytes, size_t size, struct erro
     return storage_write(writer->file, bytes, size, error);
 }
 
-int segment_writer_open(struct storage *storage, const char *path, int64_t end, struct segment_writer **out,
-                        struct error *error) {
+int segment_writer_open(struct storage *storage, const char *path, int64_t end, bool detailed,
+                        struct segment_writer **out, struct error *error) {
     struct storage_writer *file;
     int code = storage_create(storage, path, &file, error);
     if (code) return code;
     struct segment_writer *writer = MEM_NEW(&(struct segment_writer){.container = NULL, .file = file});
     writer->container =
-        container_writer_new(path, end, &(struct container_output){.context = writer, .write = file_write});
+        container_writer_new(path, end, detailed, &(struct container_output){.context = writer, .write = file_write});
     *out = writer;
     return 0;
 }
@@ -139,11 +140,17 @@ void segment_writer_abandon(struct segment_writer *writer) {
     free(writer);
 }
 
+static bool is_detailed(const struct history_segment *segment) {
+    for (size_t i = 0; i < segment->count; i++)
+        if (details_given(&(struct report_details){DETAILS_OF(&segment->rows[i])})) return true;
+    return false;
+}
+
 static int write_rows(const struct history_segment *segment, struct storage *storage, struct storage_writer **file,
                       struct error *error) {
     struct segment_writer *writer;
     char *path = archive_path(segment->partition, segment->file);
-    int code = segment_writer_open(storage, path, segment->last + 1, &writer, error);
+    int code = segment_writer_open(storage, path, segment->last + 1, is_detailed(segment), &writer, error);
     free(path);
     if (code) return code;
     for (size_t i = 0; i < segment->count && code == 0; i++)
@@ -241,6 +248,10 @@ bool segment_reader_sorted(const struct segment_reader *reader) { return reader-
 
 int64_t segment_reader_end(const struct segment_reader *reader) {
     return reader->sorted ? container_reader_end(reader->container) : reader->last + 1;
+}
+
+bool segment_reader_detailed(const struct segment_reader *reader) {
+    return container_reader_detailed(reader->container);
 }
 
 void segment_reader_free(struct segment_reader *reader) {

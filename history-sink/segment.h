@@ -56,8 +56,8 @@ int segment_row_order(const void *a, const void *b);
 
 /* A file being written whose rows come in their order: a container (event/container.h) on its way into the storage. */
 struct segment_writer;
-int segment_writer_open(struct storage *storage, const char *path, int64_t end, struct segment_writer **writer,
-                        struct error *error);
+int segment_writer_open(struct storage *storage, const char *path, int64_t end, bool detailed,
+                        struct segment_writer **writer, struct error *error);
 int segment_writer_append(struct segment_writer *writer, const struct history_row *row, struct error *error);
 /* Writes what is left, and frees the writer; the file is to be published, replaced or abandoned then. On failure nothing is left. */
 int segment_writer_finish(struct segment_writer *writer, struct storage_writer **file, struct error *error);
@@ -72,8 +72,9 @@ int segment_reader_next(struct segment_reader *reader, struct history_row *row,
                         struct error *error);                    /* 1, 0 end, negative */
 bool segment_reader_sorted(const struct segment_reader *reader); /* by user and time; false: by offset (0.1) */
 int64_t segment_reader_end(
-    const struct segment_reader *reader);                /* where the file ends; of 0.1: once it is read whole */
-void segment_reader_free(struct segment_reader *reader); /* NULL is fine */
+    const struct segment_reader *reader); /* where the file ends; of 0.1: once it is read whole */
+bool segment_reader_detailed(const struct segment_reader *reader); /* container_reader_detailed */
+void segment_reader_free(struct segment_reader *reader);           /* NULL is fine */
 
 /* The end of a file: its head says it; a file of version 0.1 is read whole. */
 int segment_measure(struct storage *storage, int32_t partition, struct archive_file file, int64_t *end,

@@ -28,13 +28,14 @@ static int stopped(const struct wipe_options *options, struct error *error) {
 }
 
 /* 1: a row of the file goes. 0: none does. Negative: an error. A sorted file is read up to the last of the users. */
-static int any_goes(const struct wiping_file *of, struct error *error) {
+static int any_goes(const struct wiping_file *of, bool *detailed, struct error *error) {
     const struct wipe_options *options = of->options;
     struct segment_reader *reader;
     struct history_row row;
     bool found = false;
     int code = segment_reader_open(options->storage, of->partition, of->file, &reader, error);
     if (code) return code;
+    *detailed = segment_reader_detailed(reader);
     while (!found && code >= 0) {
         code = segment_reader_next(reader, &row, error);
         if (code <= 0 || (segment_reader_sorted(reader) && row.user > options->users[options->count - 1].user)) break;
@@ -91,14 +92,14 @@ static int copy_rows(const struct wiping_file *of, struct segment_writer *writer
     return code;
 }
 
-static int replace(const struct wiping_file *of, struct wipe_done *done, struct error *error) {
+static int replace(const struct wiping_file *of, bool detailed, struct wipe_done *done, struct error *error) {
     struct segment_writer *writer;
     struct storage_writer *file;
     int64_t end, gone = 0;
     int code = segment_measure(of->options->storage, of->partition, of->file, &end, error);
     if (code) return code;
     char *path = archive_path(of->partition, of->file);
-    code = segment_writer_open(of->options->storage, path, end, &writer, error);
+    code = segment_writer_open(of->options->storage, path, end, detailed, &writer, error);
     free(path);
     if (code) return code;
     code = copy_rows(of, writer, &gone, error);
@@ -120,8 +121,9 @@ static int replace(const struct wiping_file *of, struct wipe_done *done, struct 
 }
 
 static int wipe_file(const struct wiping_file *of, struct wipe_done *done, struct error *error) {
-    int found = any_goes(of, error);
-    return found > 0 ? replace(of, done, error) : found;
+    bool detailed = false;
+    int found = any_goes(of, &detailed, error);
+    return found > 0 ? replace(of, detailed, done, error) : found;
 }
 
 /* ---- a pass ---- */

@@ -1,5 +1,6 @@
 #include "ingest/path.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -21,6 +22,12 @@ static bool is_word(struct span span) {
         if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' && c != '_') return false;
     }
     return true;
+}
+
+static bool is_key(struct span span) {
+    for (size_t i = 0; i < span.size; i++)
+        if (!isalnum((unsigned char)span.text[i]) && span.text[i] != '-' && span.text[i] != '_') return false;
+    return span.size <= WORD_MAX;
 }
 
 static bool is_text(struct span span) {
@@ -45,6 +52,20 @@ static void split(struct span inner, struct span *name, struct span *type) {
     *type = (struct span){colon + 1, inner.size - name->size - 1};
 }
 
+static int parse_text(struct span type, struct span name, struct span given, const char **wrong, struct error *error) {
+    static const struct {
+        const char *type, *must;
+        bool (*is)(struct span span);
+    } TYPES[] = {{"word", "a word of a-z, 0-9, - and _, at most 32", is_word},
+                 {"key", "1 to 32 of A-Z, a-z, 0-9, - and _", is_key},
+                 {"text", "text of at most 256 bytes", is_text}};
+    size_t at = 0;
+    while (!equals(type, TYPES[at].type)) at++;
+    if (TYPES[at].is(given)) return 0;
+    *wrong = "bad_path";
+    return error_set(error, -EINVAL, "{%.*s} in the path must be %s", (int)name.size, name.text, TYPES[at].must);
+}
+
 static int parse_value(struct span inner, struct span given, struct path_value *value, const char **wrong,
                        struct error *error) {
     struct span name, type;
@@ -63,12 +84,7 @@ static int parse_value(struct span inner, struct span given, struct path_value *
         return error_set(error, -EINVAL, "{%.*s} in the path must be an id, a whole number from 1", (int)name.size,
                          name.text);
     }
-    if (equals(type, "word") ? is_word(given) : is_text(given)) return 0;
-    *wrong = "bad_path";
-    return error_set(error, -EINVAL,
-                     equals(type, "word") ? "{%.*s} in the path must be a word of a-z, 0-9, - and _, at most 32"
-                                          : "{%.*s} in the path must be text of at most 256 bytes",
-                     (int)name.size, name.text);
+    return parse_text(type, name, given, wrong, error);
 }
 
 static struct span segment(const char *at) { return (struct span){at, strcspn(at, "/")}; }

@@ -4,6 +4,7 @@
  *     user   a user id: a whole number from 0 to 2^63-1, of digits alone. Other texts may be ids of a sign-in provider (external)
  *     id     the id of a post or comment (ids/ids.h): a whole number from 1 to 2^63-1, of digits alone, the first of them not 0
  *     word   1 to 32 of a-z, 0-9, - and _, a letter first
+ *     key    1 to 32 of A-Z, a-z, 0-9, - and _
  *     text   1 to 256 bytes of valid UTF-8 without control characters
  */
 #pragma once

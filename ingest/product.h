@@ -9,7 +9,7 @@
 
 /* Consumer groups of processes that several products ask. */
 struct product_groups {
-    const char *routers, *feeds, *comments, *moderators, *sinks;
+    const char *routers, *feeds, *comments, *places, *moderators, *sinks;
 };
 
 /* The gateway gives this to a product. The service, the endpoints and the copies outlive its state; the writer goes before stop. */

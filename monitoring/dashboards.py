@@ -91,9 +91,9 @@ WHOLE = [
                                    '{route=~"/v1/feed|/v1/comments/.*", method="GET"}')}),
     graph('Answers', 'HTTP answers a second, by status.', 'reqps', {'{{status}}': rate('starling_ingest_requests_total', 'status')}),
     graph('Joins', 'Events that routers join with friend lists, a second.', 'ops', {'joins': rate('starling_router_joins_total')}),
-    graph('Decisions', 'Commands of friends, feeds and comments decided, a second.', 'ops',
+    graph('Decisions', 'Commands of friends, feeds and comments decided, and reports of users with places, a second.', 'ops',
           {'friends': rate('starling_router_commands_total'), 'feed': rate('starling_feed_commands_total'),
-           'comments': rate('starling_comments_commands_total')}),
+           'comments': rate('starling_comments_commands_total'), 'places': rate('starling_places_commands_total')}),
     *process_panels(),
 ]
 
@@ -174,6 +174,17 @@ COMMENTS = [
     *process_panels(),
 ]
 
+PLACES = [
+    graph('Arrivals and departures', 'Of all users, a second.', 'ops', {'events': rate('starling_places_events_total')}),
+    graph('Users', 'Users with places, in memory.', 'none', {'{{instance}}': 'starling_places_users'}),
+    graph('States written again', 'States of users whose reports changed nothing but the time of the newest one, a second.', 'ops',
+          {'states': rate('starling_places_covers_total')}),
+    graph('Store', 'Places and events on the disk.', 'bytes', {'{{instance}}': 'starling_places_store_disk_bytes'}),
+    graph('Block cache', 'Memory of the cache of the store.', 'bytes', {'{{instance}}': 'starling_places_store_cache_bytes'}),
+    *owner_panels('starling_places', 'places'),
+    *process_panels(),
+]
+
 HISTORY = [
     graph('Rows', 'Rows written to open files, and published ones, a second.', 'ops',
           {'written': rate('starling_history_rows_total'), 'published': rate('starling_history_published_rows_total')}),
@@ -207,6 +218,7 @@ DASHBOARDS = {
     'starling-router': ('starling: routers', 'starling-router', ROUTER),
     'starling-feed': ('starling: feed', 'starling-feed', FEED),
     'starling-comments': ('starling: comments', 'starling-comments', COMMENTS),
+    'starling-places': ('starling: places', 'starling-places', PLACES),
     'starling-history-sink': ('starling: history', 'starling-history-sink', HISTORY),
     'starling-moderation': ('starling: moderation', 'starling-moderation', MODERATION),
 }

@@ -27,6 +27,8 @@ DAEMONS = {  # what each is, and what it does
                       'owns the posts, follows and inboxes of its partitions and answers pages of home timelines.'),
     'starling-comments': ('decides comments and likes, answers threads',
                           'owns the subjects of its partitions: it decides all comments and likes of one in their order.'),
+    'starling-places': ('decides arrivals at users\' places and departures from them',
+                        'owns the places of the users of its partitions: each of their reports may begin or end a stay, and is looked at once.'),
     'starling-history-sink': ('writes and answers the history of positions',
                               'writes reported positions to hourly Avro files, and answers questions about one user.'),
     'starling-moderation': ('search index of all comments', 'reads all comments and answers searches of moderators.'),

@@ -59,6 +59,8 @@ struct join_result {
     size_t active;                        /* friends who were active: what the look-ups found */
     struct deliver_recipient *recipients; /* of the Move or Left */
     size_t recipient_count;
+    const struct location
+        *details; /* NULL, or the report: the Move says what it does beside the place. Set behind join_event */
     struct deliver_recipient *rounded_recipients; /* RoundedMove {user, rounded_at, time} to them */
     size_t rounded_recipient_count;
     struct geo_point rounded_at;

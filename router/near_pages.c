@@ -42,17 +42,21 @@ void near_pages_free(struct near_pages *pages) {
 
 /* ---- answers ---- */
 
-static void put_entry(struct buffer *body, const struct near_entry *entry) {
+static void put_entry(struct buffer *body, const struct near_entry *entry, const struct kept_details *details) {
     json_member_int(body, "{\"user\":", entry->user);
     json_member_place(body, entry->at.lat, entry->at.lng);
     json_member_int(body, ",\"time\":", entry->time);
-    if (entry->rounded) buffer_string(body, ",\"rounded\":true");
+    if (entry->rounded)
+        buffer_string(body, ",\"rounded\":true");
+    else
+        kept_details_put_json(details, entry->user, entry->time, body);
     buffer_string(body, ",\"distance_m\":");
     json_put_fixed1(body, entry->distance_m);
     buffer_byte(body, '}');
 }
 
-static void reply(const struct near_asked *asked, int64_t time, const struct near_entry *entries, size_t count) {
+static void reply(const struct near_pages *pages, const struct near_asked *asked, int64_t time,
+                  const struct near_entry *entries, size_t count) {
     struct buffer body = {.size = 0};
     size_t shown = count < (size_t)asked->limit ? count : (size_t)asked->limit;
     buffer_string(&body, "{\"time\":");
@@ -63,7 +67,7 @@ static void reply(const struct near_asked *asked, int64_t time, const struct nea
     buffer_string(&body, ",\"items\":[");
     for (size_t i = 0; i < shown; i++) {
         if (i) buffer_byte(&body, ',');
-        put_entry(&body, &entries[i]);
+        put_entry(&body, &entries[i], pages->router->details);
     }
     if (count > shown) {
         char cursor[NEAR_CURSOR_SIZE];
@@ -113,7 +117,7 @@ static void show_page(struct near_pages *pages, const struct near_asked *asked) 
     size_t count = near_list(&question, entries);
     const struct presence_slot *own = presence_find(router->presence, asked->user);
     bool active = presence_active(own, question.now, question.inactive_ms);
-    reply(asked, active ? own->time : -1, entries, count);
+    reply(pages, asked, active ? own->time : -1, entries, count);
     free(entries);
 }
 

@@ -1,5 +1,6 @@
 /* Answers GET /peer/nearby/USER?after&limit&since&wait_ms: a page of the friends who are near a user of an owned partition, as
- * {"time":,"items":[{"user":,"lat":,"lng":,"time":,"rounded":,"distance_m":}],"next":}. `time` is of the user's own report that the page is
+ * {"time":,"items":[{"user":,"lat":,"lng":,"time":,"rounded":,"distance_m":}],"next":}, with what the phone says
+ * beside the place (users/kept_details.h) of who shows it. `time` is of the user's own report that the page is
  * about; null: the user is not active.
  *
  * With `since`, the answer waits until presence has a report of the user of that time or a later one, up to wait_ms, and is

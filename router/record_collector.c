@@ -14,6 +14,7 @@
 #include "router/friendship.h"
 #include "router/presence.h"
 #include "users/half.h"
+#include "users/report.h"
 
 enum { LEAVE_UNTRACKED = 0 };
 
@@ -30,7 +31,7 @@ static void delivered(void *context, void *opaque, int code, const struct topic 
     struct record_collector *collector = context;
     const struct record_collector_options *options = &collector->options;
     uint64_t tag = (uint64_t)(uintptr_t)opaque;
-    if (topic == &TOPIC_LOCATIONS || topic == &TOPIC_LINK_COMMANDS) {
+    if (topic == &TOPIC_LOCATIONS || topic == &TOPIC_LINK_COMMANDS || topic == &TOPIC_APPROACHES) {
         if (tag != LEAVE_UNTRACKED) options->on_leave(options->context, tag, code == 0);
     } else if (topic == &TOPIC_FRIEND_COMMANDS) {
         options->on_remove(options->context, tag, code == 0);
@@ -115,7 +116,7 @@ int record_collector_leave(struct record_collector *collector, int64_t user, int
                              .opted = opted,
                              .accuracy = -1};
     buffer_clear(&collector->value);
-    event_encode_location(&collector->value, &event);
+    report_encode(&collector->value, &event);
     int code = send_value(collector, &TOPIC_LOCATIONS, user, ticket);
     if (!code) collector->options.metrics->leaves->value++;
     return code;
@@ -134,6 +135,13 @@ int record_collector_approach(struct record_collector *collector, const struct a
     buffer_clear(&collector->value);
     event_encode_friend_approach(&collector->value, &record);
     return send_value(collector, &TOPIC_APPROACHES, approach->user, 0);
+}
+
+int record_collector_place_told(struct record_collector *collector, int64_t user, const struct place_told *told,
+                                uint64_t ticket) {
+    buffer_clear(&collector->value);
+    event_encode_place_told(&collector->value, told);
+    return send_value(collector, &TOPIC_APPROACHES, user, ticket);
 }
 
 int record_collector_remove(struct record_collector *collector, const struct excess_item *item) {

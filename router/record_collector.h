@@ -1,8 +1,9 @@
-/* Produces everything that a router writes outside of transactions: delivery batches, LEAVE events, REMOVE commands, ends of links and approaches; and
+/* Produces everything that a router writes outside of transactions: delivery batches, LEAVE events, REMOVE commands, ends of links, approaches and who is told of places; and
  * reports which of them were stored. Loop's thread.
  */
 #pragma once
 
+#include "event/codec.h"
 #include "kafka/producer.h"
 #include "router/approaches.h"
 #include "router/excess.h"
@@ -44,6 +45,10 @@ int record_collector_end_links(struct record_collector *collector, int64_t user,
 
 /* A notice to a user: nobody hears whether it was stored. */
 int record_collector_approach(struct record_collector *collector, const struct approach *approach);
+
+/* What a user is told of a place. The ticket comes back by on_leave, as that of a LEAVE does. */
+int record_collector_place_told(struct record_collector *collector, int64_t user, const struct place_told *told,
+                                uint64_t ticket);
 
 /* REMOVE of a friendship beyond the cap; the item's ticket comes back by on_remove. */
 int record_collector_remove(struct record_collector *collector, const struct excess_item *item);

@@ -94,6 +94,7 @@ static void joined(struct reports *reports, int32_t partition, const struct loca
         telling_result(router->outbox, result, received, now_us);
         return;
     }
+    if (event->shown && result->time == event->time) result->details = event;
     // Looking at the clock twice for each join would cost a hundredth of it.
     bool timed = reports->join_count++ % TIMED_ONE_IN == 0;
     int64_t begun_us = timed ? clock_monotonic_us() : 0;
@@ -137,6 +138,14 @@ static void take_held(void *context, const struct backlog_item *item, int64_t no
     tracer_enter(tracer, before);
 }
 
+static void keep_details(struct router *router, const struct location *event) {
+    kept_details_put(router->details, &(struct user_details){.user = event->user,
+                                                             .time = event->time,
+                                                             .accuracy = event->accuracy,
+                                                             .shown = true,
+                                                             .said = {DETAILS_OF(event)}});
+}
+
 void reports_handle(struct reports *reports, const struct kafka_record *record, bool owned, int64_t now_us) {
     struct router *router = reports->router;
     struct location event;
@@ -155,6 +164,7 @@ void reports_handle(struct reports *reports, const struct kafka_record *record, 
         if (owned) router->metrics.ignored_time->value++;
         return;
     }
+    if (event.shown) keep_details(router, &event);
     opting_tick(router->opting);
     if (!owned) {
         presence_apply(router->presence, &event, arrival(router, record->timestamp), NULL, NULL);

@@ -132,6 +132,7 @@ static void each_tenth(void *context) {
     report_clock_tick(router->clock);
     opting_tenth(router->opting);
     discover_tenth(router->discover);
+    telling_places_tenth(router->places);
     owner_tenth(owner);
     if (owner_joined(owner)) measure(router, owner);
     near_pages_tenth(router->near);

@@ -7,6 +7,7 @@ enum {
     SECOND_MS = 1000,
     STATE_BATCH =
         4000, /* records of state taken in one go: more are cheaper to apply, and reports wait so long (30 ms) */
+    DETAILED = 1 << 16, /* users, of whom details are kept */
     QUEUED_BATCHES = 10 /* transactions' worth of commands that may be queued before their reading is paused */
 };
 
@@ -46,6 +47,7 @@ static void make_basics(struct router *router) {
     const struct router_settings *settings = router->settings;
     router_metrics_init(&router->metrics, service_metrics(router->service));
     router->presence = presence_new(router->inactive_ms);
+    router->details = kept_details_new(DETAILED);
     router->codec = codec_new();
     router->epochs = epochs_new();
     router->clock =
@@ -77,6 +79,7 @@ static int make_output(struct router *router, struct error *error) {
                                                            .tracer = service_kafka(router->service)->tracer,
                                                            .context = router->collector,
                                                            .send = record_collector_batch});
+    router->choices = choices_new(router);
     return notifying_new(router, &router->notifying, error);
 }
 
@@ -114,6 +117,7 @@ static void make_state(struct router *router) {
         .links = links_of,
     });
     router->links = links_new(router->partitions);
+    router->places = telling_places_new(router, router_failed);
 }
 
 static int start_tasks(struct router *router, struct error *error) {
@@ -168,6 +172,8 @@ void router_free_parts(struct router *router) {
     reports_free(router->reports);
     discover_free(router->discover);
     notifying_free(router->notifying);
+    telling_places_free(router->places);
+    choices_free(router->choices);
     opting_free(router->opting);
     links_free(router->links);
     cap_free(router->cap);
@@ -177,4 +183,5 @@ void router_free_parts(struct router *router) {
     codec_free(router->codec);
     report_clock_free(router->clock);
     presence_free(router->presence);
+    kept_details_free(router->details);
 }

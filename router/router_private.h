@@ -8,6 +8,7 @@
  *     peer.c       questions of other processes             discover.c    users who share publicly
  *     near_pages.c who is near, for who has no session      notifying.c   that a friend came near, for who has no session
  *     links.c      links for strangers, in memory           link_answers.c  what links show, and questions about them
+ *     choices.c    who shares and mutes, everywhere         telling_places.c  who is told of arrivals at places
  *
  * Those that decide things (presence, join, friendship, backlog, consents, excess, report_clock, approaches) know none of these.
  * Loop's thread.
@@ -19,6 +20,7 @@
 #include "owner/settings.h"
 #include "owner/warmup.h"
 #include "router/cap.h"
+#include "router/choices.h"
 #include "router/commands.h"
 #include "router/discover.h"
 #include "router/excess.h"
@@ -31,7 +33,9 @@
 #include "router/record_collector.h"
 #include "router/reports.h"
 #include "router/router.h"
+#include "router/telling_places.h"
 #include "tasks/tasks.h"
+#include "users/kept_details.h"
 
 struct router {
     struct service *service;
@@ -47,6 +51,7 @@ struct router {
     struct router_metrics metrics;
 
     struct presence *presence;
+    struct kept_details *details; /* what phones say beside the place, of users who show it */
     struct report_clock *clock;
     struct codec *codec;
     struct epochs *epochs;
@@ -60,7 +65,9 @@ struct router {
     struct commands *commands;
     struct reports *reports;
     struct discover *discover;
+    struct choices *choices;
     struct notifying *notifying; /* NULL: nobody is notified */
+    struct telling_places *places;
     struct warmup *warmup;
     bool prepared; /* presence may be read */
     struct tasks *tasks;
@@ -80,8 +87,8 @@ void router_free_parts(struct router *router);
 
 /* ---- topology.c ---- */
 
-enum { ROUTER_LOCATIONS = 0 };                             /* the inputs, by the owner's numbers */
-enum { ROUTER_FRIENDSHIPS, ROUTER_SHARING, ROUTER_LINKS }; /* the states, and their stores */
+enum { ROUTER_LOCATIONS = 0 };                                                  /* the inputs, by the owner's numbers */
+enum { ROUTER_FRIENDSHIPS, ROUTER_SHARING, ROUTER_PLACE_EVENTS, ROUTER_LINKS }; /* the states, and their stores */
 
 extern const struct tasks_product ROUTER_TOPOLOGY;
 void router_failed(void *router, const char *doing, const struct error *error); /* the process must end */

@@ -1,6 +1,7 @@
 #include "router/telling.h"
 
 #include "event/delivery.h"
+#include "json/details.h"
 
 /* The envelope of an item, without recipients. Its payload is the outbox's until the next one. */
 static struct deliver_envelope envelope_of(struct deliver *outbox, const struct nearby_item *item) {
@@ -31,6 +32,14 @@ static void put_moves(struct deliver *outbox, const struct join_result *r, int64
     if (r->recipient_count) {
         if (r->left)
             item = (struct nearby_item){.kind = NEARBY_ITEM_LEFT, .left = {.user = r->user}};
+        else if (r->details)
+            item = (struct nearby_item){.kind = NEARBY_ITEM_DETAILED_MOVE,
+                                        .detailed_move = {.user = r->user,
+                                                          .lat = r->at.lat,
+                                                          .lng = r->at.lng,
+                                                          .time = r->time,
+                                                          .accuracy = r->details->accuracy,
+                                                          DETAILS_OF(r->details)}};
         else
             item = (struct nearby_item){.kind = NEARBY_ITEM_MOVE,
                                         .move = {.user = r->user, .lat = r->at.lat, .lng = r->at.lng, .time = r->time}};

@@ -82,11 +82,20 @@ static int sharing_is(void *context, const struct kafka_record *record, struct e
     return code;
 }
 
+static int place_event_is(void *context, const struct kafka_record *record, struct error *error) {
+    return telling_places_tell(((struct router *)context)->places, record, error);
+}
+
+static int64_t place_events_held(void *context, int32_t partition) {
+    return telling_places_held(((struct router *)context)->places, partition);
+}
+
 /* ---- the tables ---- */
 
 static const struct state_kind *const KINDS[] = {
     [ROUTER_FRIENDSHIPS] = &LIST_STORE_KIND,
     [ROUTER_SHARING] = &SHARING_KIND,
+    [ROUTER_PLACE_EVENTS] = &PLACE_EVENTS_KIND,
     [ROUTER_LINKS] = &LINKS_KIND,
 };
 
@@ -102,6 +111,11 @@ static const struct tasks_topic TOPICS[] = {
      .shows_progress = true},
     // An opt-out does not wait until friend lists are restored.
     {.topic = &TOPIC_SHARING, .role = OWNER_STATE, .store = ROUTER_SHARING, .effect = sharing_is, .at_once = true},
+    {.topic = &TOPIC_PLACE_EVENTS,
+     .role = OWNER_STATE,
+     .store = ROUTER_PLACE_EVENTS,
+     .effect = place_event_is,
+     .held = place_events_held},
     {.topic = &TOPIC_LINKS, .role = OWNER_STATE, .store = ROUTER_LINKS},
 };
 
@@ -217,7 +231,11 @@ const struct tasks_product ROUTER_TOPOLOGY = {
 
 int router_start_tasks(struct router *router, const struct owner_options *owner, struct error *error) {
     void *const stores[] = {
-        [ROUTER_FRIENDSHIPS] = router->friends, [ROUTER_SHARING] = router->opting, [ROUTER_LINKS] = router->links};
+        [ROUTER_FRIENDSHIPS] = router->friends,
+        [ROUTER_SHARING] = router->opting,
+        [ROUTER_PLACE_EVENTS] = router->places,
+        [ROUTER_LINKS] = router->links,
+    };
     return tasks_start(router->tasks,
                        &(struct tasks_options){.owner = owner,
                                                .stores = stores,

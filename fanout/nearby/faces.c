@@ -12,6 +12,7 @@
 
 enum {
     WHERE_MAX = 96, /* ,"lat":-89.1234567,"lng":-179.1234567,"time":-9223372036854775808,"rounded":true,"distance_m": */
+    DETAILS_MAX = 160,     /* of the details, of friends who have some */
     DISTANCE_MAX = 16,     /* of the short ones */
     DISTANCE_SHORT = 9999, /* metres: four digits, when it is rounded, too */
     LINE = 64,
@@ -27,10 +28,11 @@ static const double HALF = 0.49999999999999994;
 struct face {
     int64_t user, time;
     struct geo_point at;
-    uint32_t place;      /* in the ring */
-    uint32_t who_size;   /* of the text: what the profile says */
-    uint32_t size;       /* all of it; equal to who_size until a position was asked for */
-    uint32_t lines : 30; /* of memory, head and text */
+    uint32_t place;        /* in the ring */
+    uint32_t who_size;     /* of the text: what the profile says */
+    uint32_t size;         /* all of it; equal to who_size until a position was asked for */
+    uint32_t lines : 29;   /* of memory, head and text */
+    uint32_t detailed : 1; /* it has room for details */
     uint32_t rounded : 1;
     uint32_t used : 1;
     char text[];
@@ -44,12 +46,13 @@ struct faces {
     size_t count, ring_room, hand;
     size_t bytes, bytes_max;
     uint64_t changes;
+    struct kept_details *details;
     struct buffer scratch;
 };
 
 struct faces *faces_new(struct profiles *profiles, size_t bytes) {
-    struct faces *faces = MEM_NEW(&(struct faces){.profiles = profiles, .table = map_new(), .bytes_max = bytes});
-    return faces;
+    return MEM_NEW(&(struct faces){
+        .profiles = profiles, .table = map_new(), .details = kept_details_new(FACES_DETAILED), .bytes_max = bytes});
 }
 
 static struct face *face_new(struct faces *faces, uint32_t lines) {
@@ -72,6 +75,7 @@ void faces_free(struct faces *faces) {
     for (size_t i = 0; i < POOLS; i++) pool_free(faces->pools[i]);
     free(faces->ring);
     map_free(faces->table);
+    kept_details_free(faces->details);
     buffer_free(&faces->scratch);
     free(faces);
 }
@@ -108,14 +112,17 @@ static struct face *add_face(struct faces *faces, int64_t user) {
     buffer_byte(text, '{');
     user_json_find_texts(text, user, faces->profiles);
 
-    uint32_t lines = (uint32_t)((sizeof(struct face) + text->size + WHERE_MAX + LINE - 1) / LINE);
+    bool detailed = kept_details_find(faces->details, user);
+    size_t room = text->size + WHERE_MAX + (detailed ? DETAILS_MAX : 0);
+    uint32_t lines = (uint32_t)((sizeof(struct face) + room + LINE - 1) / LINE);
     make_room(faces, cost(lines));
     struct face *face = face_new(faces, lines);
     *face = (struct face){.user = user,
                           .place = (uint32_t)faces->count,
                           .who_size = (uint32_t)text->size,
                           .size = (uint32_t)text->size,
-                          .lines = lines & INT32_MAX >> 1};
+                          .lines = lines & INT32_MAX >> 2,
+                          .detailed = detailed};
     memcpy(face->text, text->data, text->size);
     MEM_ROOM(faces->ring, faces->count, faces->ring_room);
     faces->ring[faces->count++] = face;
@@ -130,6 +137,7 @@ static void place_face(struct faces *faces, struct face *face, const struct face
     json_member_place(text, place->at.lat, place->at.lng);
     json_member_int(text, ",\"time\":", place->time);
     if (place->rounded) buffer_string(text, ",\"rounded\":true");
+    if (face->detailed && !place->rounded) kept_details_put_json(faces->details, face->user, place->time, text);
     buffer_string(text, ",\"distance_m\":");
     memcpy(face->text + face->who_size, text->data, text->size);
     face->size = face->who_size + (uint32_t)text->size;
@@ -189,6 +197,31 @@ struct face *faces_ask(const struct faces *faces, int64_t user) {
     struct face *face = map_pointer(faces->table, (uint64_t)user);
     if (face) faces_fetch(face);
     return face;
+}
+
+/* The entry is written anew when it is asked for. */
+static void renew(struct faces *faces, int64_t user) {
+    struct face *face = map_pointer(faces->table, (uint64_t)user);
+    if (face && face->detailed)
+        face->size = face->who_size;
+    else if (face)
+        remove_face(faces, face);
+}
+
+bool faces_tell(struct faces *faces, const struct user_details *details) {
+    if (!kept_details_put(faces->details, details)) return false;
+    renew(faces, details->user);
+    return details->shown;
+}
+
+bool faces_show(struct faces *faces, int64_t user, bool shown) {
+    struct user_details *details = kept_details_find(faces->details, user);
+    const struct face *face = map_pointer(faces->table, (uint64_t)user);
+    bool changes =
+        details ? details->shown != shown : !shown && face && face->detailed; /* what it says may be kept no more */
+    if (details) details->shown = shown;
+    if (changes) renew(faces, user);
+    return changes;
 }
 
 uint64_t faces_changes(const struct faces *faces) { return faces->changes; }

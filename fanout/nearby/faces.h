@@ -10,10 +10,18 @@
 #pragma once
 
 #include "base/buffer.h"
-#include "users/profiles.h"
 #include "geo/geo.h"
+#include "users/kept_details.h"
+#include "users/profiles.h"
 
 struct faces;
+
+/* The entry of a friend has what the phone said beside the place wherever it has the place of that time, not rounded. That is kept of
+ * the FACES_DETAILED friends who came last, also while it is not shown: a record of the choice may come behind the first report that
+ * follows it. True: entries on screens are others now. */
+enum { FACES_DETAILED = 1 << 16 };
+bool faces_tell(struct faces *faces, const struct user_details *details);
+bool faces_show(struct faces *faces, int64_t user, bool shown);
 
 /* profiles: borrowed. bytes: 0 for a cache of one. */
 struct faces *faces_new(struct profiles *profiles, size_t bytes);

@@ -115,7 +115,8 @@ static void apply_digest(const struct items *items, int32_t route, int64_t user,
 
 static void apply_self(const struct items *items, int32_t route, int64_t user, const struct self *self) {
     struct view *view = meant(items, route, user, self->session);
-    struct report report = {.at = {self->lat, self->lng}, .time = self->time, .accuracy = -1};
+    struct report report = {
+        .at = {self->lat, self->lng}, .time = self->time, .accuracy = -1, .details = {DETAILS_NONE}};
     if (!view || self->time <= view_list(view)->time || self->time > EVENT_TIME_MAX || !geo_valid(report.at)) return;
     uplink_place(items->uplink, view_reporter(view), &report);
 }
@@ -124,13 +125,24 @@ static struct lists_move move_of(int64_t user, int32_t lat, int32_t lng, int64_t
     return (struct lists_move){.user = user, .at = {lat, lng}, .time = time, .rounded = rounded};
 }
 
+/* True: entries with that place may say something else now. */
+static bool take_details(const struct items *items, const struct detailed_move *move) {
+    return faces_tell(items->faces, &(struct user_details){.user = move->user,
+                                                           .time = move->time,
+                                                           .accuracy = move->accuracy,
+                                                           .shown = sharing_modes_details(items->modes, move->user),
+                                                           .said = {DETAILS_OF(move)}});
+}
+
 int items_apply(const struct items *items, int32_t route, const struct deliver_envelope *envelope) {
     struct nearby_item item;
     if (delivery_read_nearby(items->codec, envelope->payload, envelope->payload_size, &item)) return -EBADMSG;
-    bool many = item.kind == NEARBY_ITEM_MOVE || item.kind == NEARBY_ITEM_ROUNDED_MOVE || item.kind == NEARBY_ITEM_LEFT;
+    bool many = item.kind == NEARBY_ITEM_MOVE || item.kind == NEARBY_ITEM_ROUNDED_MOVE ||
+                item.kind == NEARBY_ITEM_DETAILED_MOVE || item.kind == NEARBY_ITEM_LEFT;
     if (!many && envelope->recipient_count != 1) return -EBADMSG;
     const struct event_longs nobody = {.count = 0};
     const struct move *to = &item.move;
+    const struct detailed_move *detailed = &item.detailed_move;
     const struct rounded_move *rounded_to = &item.rounded_move;
     const struct rounded_roster *rounded = &item.rounded_roster;
     struct lists_move move;
@@ -138,6 +150,11 @@ int items_apply(const struct items *items, int32_t route, const struct deliver_e
     switch (item.kind) {
     case NEARBY_ITEM_MOVE:
         move = move_of(to->user, to->lat, to->lng, to->time, false);
+        apply_move(items, route, envelope, &move);
+        break;
+    case NEARBY_ITEM_DETAILED_MOVE:
+        move = move_of(detailed->user, detailed->lat, detailed->lng, detailed->time, false);
+        move.anew = take_details(items, detailed);
         apply_move(items, route, envelope, &move);
         break;
     case NEARBY_ITEM_ROUNDED_MOVE:

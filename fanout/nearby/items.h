@@ -3,6 +3,7 @@
 
 #include "event/delivery.h"
 #include "fanout/clock.h"
+#include "fanout/nearby/faces.h"
 #include "fanout/nearby/uplink.h"
 #include "fanout/nearby/view.h"
 #include "fanout/sessions.h"
@@ -13,6 +14,7 @@ struct items { /* where they are applied; all of it borrowed */
     struct views *views;
     struct uplink *uplink;
     const struct sharing_modes *modes;
+    struct faces *faces;
     struct codec *codec;
     const struct protocol_clock *clock;
     size_t offset; /* of a session's view in its memory */

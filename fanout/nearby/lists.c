@@ -17,7 +17,8 @@ void lists_free(struct lists *lists) {
 
 void lists_void(struct lists *lists, const struct map *users) {
     for (uint32_t i = 0; i < LISTS_MOVES; i++) { /* those beyond the count may be pending, too */
-        if (map_find(users, (uint64_t)lists->moves[i].user)) lists->moves[i].time = LISTS_VOID;
+        const uint64_t *what = map_find(users, (uint64_t)lists->moves[i].user);
+        if (what && *what == LISTS_GONE) lists->moves[i].time = LISTS_VOID;
     }
 }
 

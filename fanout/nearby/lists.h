@@ -30,8 +30,9 @@ struct lists_move {
     struct geo_point at;
     int64_t time;      /* LISTS_VOID: counts for nothing */
     struct face *face; /* the user's (faces.h), once somebody was told; good while face_changes is faces_changes() */
-    uint64_t face_changes : 63;
+    uint64_t face_changes : 62;
     uint64_t rounded : 1; /* `at` is */
+    uint64_t anew : 1;    /* whoever is told of that place already is told again */
 };
 
 /* The slots that a list's pending seemed to go to when these were fetched: to be checked, as the table may have changed since. */
@@ -60,7 +61,13 @@ static inline uint32_t lists_put(struct lists *lists, const struct lists_move *m
 }
 static inline void lists_forget(struct lists *lists) { lists->count = 0; }
 
-/* The reports of these users (the map's keys) so far count for nothing any more: a list that has one pending passes it over. */
+enum lists_change {             /* of a user, to all who have the user on a list */
+                    LISTS_GONE, /* has opted out */
+                    LISTS_ANEW  /* the entry says something else: it is told again, unless the place is rounded */
+};
+
+/* The reports so far of those users who are gone (a map to enum lists_change) count for nothing any more: a list that has one pending
+ * passes it over. */
 void lists_void(struct lists *lists, const struct map *users);
 
 /* The list's; without one, the one that was begun longer ago, begun anew. Good until it ends, or two others are asked for. */

@@ -110,9 +110,10 @@ static bool is_at(const struct nearby_friend *friend, struct geo_point at) {
 }
 
 /* Puts the position down whatever was there; the caller has decided that it counts. */
-static void hold(struct nearby *nearby, struct nearby_friend *friend, struct geo_point at, int64_t time, bool rounded) {
+static void hold(struct nearby *nearby, struct nearby_friend *friend, struct geo_point at, int64_t time, bool rounded,
+                 bool anew) {
     bool held = friend->flags & NEARBY_HELD, was_rounded = friend->flags & NEARBY_ROUNDED;
-    bool same = held && friend->time == time && is_at(friend, at) && rounded == was_rounded;
+    bool same = held && !anew && friend->time == time && is_at(friend, at) && rounded == was_rounded;
     if (rounded != was_rounded) friend->flags ^= NEARBY_ROUNDED;
     friend->at = at;
     friend->time = time;
@@ -128,13 +129,13 @@ static void hold(struct nearby *nearby, struct nearby_friend *friend, struct geo
 
 /* friend: the user's entry, or NULL. near: `at` is within the radius. Returns the entry that the user has then, or NULL. */
 static const struct nearby_friend *upsert(struct nearby *nearby, struct nearby_friend *friend, int64_t user,
-                                          struct geo_point at, int64_t time, bool rounded, bool near) {
+                                          struct geo_point at, int64_t time, bool rounded, bool anew, bool near) {
     if (nearby->barred.count && id_set_has(&nearby->barred, user)) return NULL;
     bool held = friend && friend->flags & NEARBY_HELD;
     if (held && friend->time > time) return friend;
     if (near) {
         if (!friend) friend = table_insert(&nearby->table, nearby->lists, user);
-        hold(nearby, friend, at, time, rounded);
+        hold(nearby, friend, at, time, rounded, anew);
     } else if (held && drop(nearby, friend)) {
         table_take_out(&nearby->table, nearby->lists, friend);
         return NULL;
@@ -200,7 +201,7 @@ static void settle(struct nearby *nearby, double *distance_m, uint32_t *slots) {
             const struct nearby_friend *friend = NULL;
             if (move->time != LISTS_VOID)
                 friend = upsert(nearby, find_asked(nearby, move->user, asked->slots[i]), move->user, move->at,
-                                move->time, move->rounded, near[i - from]);
+                                move->time, move->rounded, move->anew, near[i - from]);
             slots[i] = friend ? (uint32_t)(friend - nearby->table.slots) : NOWHERE;
         }
     }
@@ -216,7 +217,7 @@ void nearby_settle(struct nearby *nearby) {
 
 static void put(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time, bool rounded) {
     nearby_settle(nearby);
-    upsert(nearby, find(nearby, user), user, at, time, rounded, within(nearby, at));
+    upsert(nearby, find(nearby, user), user, at, time, rounded, false, within(nearby, at));
 }
 
 void nearby_upsert(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time) {
@@ -235,24 +236,33 @@ void nearby_remove(struct nearby *nearby, int64_t user) {
     if (drop(nearby, friend)) table_take_out(&nearby->table, nearby->lists, friend);
 }
 
+/* True: the entry is dead now. */
+static bool change_one(struct nearby *nearby, struct nearby_friend *friend, uint64_t what) {
+    if (what == LISTS_GONE) return drop(nearby, friend);
+    bool told = friend->flags & NEARBY_HELD && friend->flags & NEARBY_KNOWN && !(friend->flags & NEARBY_ROUNDED);
+    if (told) set_dirty(nearby, friend);
+    return false;
+}
+
 /* The fewer are looked for among the more. */
-bool nearby_remove_all(struct nearby *nearby, const struct map *users) {
-    uint32_t held = nearby->held, dead = 0;
+bool nearby_change_all(struct nearby *nearby, const struct map *users) {
+    uint32_t held = nearby->held, dirty = nearby->dirty, dead = 0;
     if (map_count(users) < nearby->table.count) {
         size_t cursor = 0;
         uint64_t user, value;
         while (map_next(users, &cursor, &user, &value)) {
             struct nearby_friend *friend = find(nearby, (int64_t)user);
-            if (friend) dead += drop(nearby, friend);
+            if (friend) dead += change_one(nearby, friend, value);
         }
     } else {
         for (uint32_t i = 0; i < nearby->table.capacity; i++) {
             struct nearby_friend *friend = &nearby->table.slots[i];
-            if (friend->flags & NEARBY_HELD && map_find(users, (uint64_t) friend->user)) dead += drop(nearby, friend);
+            const uint64_t *what = friend->flags & NEARBY_HELD ? map_find(users, (uint64_t) friend->user) : NULL;
+            if (what) dead += change_one(nearby, friend, *what);
         }
     }
     sweep(nearby, dead);
-    return nearby->held != held;
+    return nearby->held != held || nearby->dirty != dirty;
 }
 
 void nearby_part(struct nearby *nearby, int64_t user) {

@@ -72,9 +72,9 @@ void nearby_mute(struct nearby *nearby, int64_t user, bool muted);
 static inline uint32_t nearby_shown(const struct nearby *nearby) { return nearby->held - nearby->muted_held; }
 
 void nearby_clear(struct nearby *nearby); /* an empty screen: inactive, or opted out */
-/* Takes off all of these users (the map's keys), who opted out. False: none was on the list. It settles nothing, because it runs over
- * every list: call lists_void first, or pending moves bring the users back. */
-bool nearby_remove_all(struct nearby *nearby, const struct map *users);
+/* Does to the users on the list what the map says of them (enum lists_change). False: none was on it. It settles nothing, because it
+ * runs over every list: call lists_void first, or pending moves bring the users back. */
+bool nearby_change_all(struct nearby *nearby, const struct map *users);
 
 /* A Roster: start, one entry a friend, end. complete: friends that it does not name are dropped. time -1: it names a friend who is not
  * to be seen now (and so is barred no more). */

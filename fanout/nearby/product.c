@@ -47,6 +47,11 @@ static bool shares(void *context, int64_t user, int64_t *opted) {
     return sharing_modes_find(product->core.modes, user, opted) != SHARING_OFF;
 }
 
+static bool shows_details(void *context, int64_t user) {
+    const struct nearby_screen *product = context;
+    return sharing_modes_details(product->core.modes, user);
+}
+
 static bool broker_up(void *context) {
     const struct nearby_screen *product = context;
     return kafka_producer_up(product->core.producer);
@@ -168,6 +173,7 @@ static void opt_out(struct nearby_screen *product, struct view *view) {
 }
 
 static void opt_in(struct nearby_screen *product, struct view *view) {
+    uplink_show(product->uplink, view_reporter(view));
     if (uplink_joined(view_reporter(view))) return;
     nearby_unbar_all(view_list(view));
     uplink_opted_in(product->uplink, view_reporter(view));
@@ -185,10 +191,12 @@ static void on_sharing(void *context, int64_t user, enum sharing_mode mode) {
         else
             opt_in(product, view);
     }
+    bool anew = faces_show(product->faces, user, shows_details(product, user));
     if (mode == SHARING_OFF)
         optouts_add(product->optouts, user);
     else
-        optouts_remove(product->optouts, user);
+        optouts_return(product->optouts, user);
+    if (anew && mode != SHARING_OFF) optouts_tell_anew(product->optouts, user);
 }
 
 static void on_profile(void *context, int64_t user) { faces_forget(((struct nearby_screen *)context)->faces, user); }
@@ -317,6 +325,7 @@ static int start(const struct screen_options *options, void **made, struct error
         .inactive_ms = common->inactive_after_s * 1000,
         .context = product,
         .shares = shares,
+        .shows_details = shows_details,
         .up = broker_up,
         .send = send_location,
         .moved = moved,
@@ -327,6 +336,7 @@ static int start(const struct screen_options *options, void **made, struct error
         .views = product->views,
         .uplink = product->uplink,
         .modes = options->modes,
+        .faces = product->faces,
         .codec = product->codec,
         .clock = options->clock,
         .offset = options->offset,

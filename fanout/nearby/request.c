@@ -29,7 +29,8 @@ int cursor_parse(const char *text, struct nearby_cursor *cursor) {
 static int parse_report(const json_t *object, struct report *report, const char **code, struct error *error) {
     struct json_place place;
     if (json_want_place(object, EVENT_TIME_MAX, &place, code, error)) return -EINVAL;
-    *report = (struct report){.at = {place.lat, place.lng}, .time = place.time, .accuracy = place.accuracy};
+    *report = (struct report){
+        .at = {place.lat, place.lng}, .time = place.time, .accuracy = place.accuracy, .details = place.details};
     return 0;
 }
 

@@ -5,12 +5,13 @@
 
 #include "base/error.h"
 #include "fanout/nearby/nearby.h"
-#include "json/json.h"
+#include "json/details.h"
 
 struct report { /* where a phone is, or was */
     struct geo_point at;
     int64_t time;
     int32_t accuracy; /* metres; -1: not said */
+    struct report_details details;
 };
 
 enum nearby_request_type { NEARBY_LOCATION, NEARBY_MORE };

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "event/codec.h"
+#include "users/report.h"
 
 enum { RETRY_MS = 500, REJOIN_AGAIN_MS = 500, REJOIN_SPREAD_MS = 1000, WORDS_A_WINDOW = 3 };
 
@@ -69,12 +70,14 @@ static int produce_of(struct uplink *uplink, struct reporter *reporter, int64_t 
         .session = number,
         .route = number ? session_route(reporter->session) : ROUTE_NONE,
         .accuracy = report->accuracy,
+        DETAILS_OF(&report->details),
     };
     options->shares(options->context, location.user, &location.opted);
+    location.shown = reporter->shown = options->shows_details(options->context, location.user);
     /* A record that is queued while no broker is there would be sent before the latest, for nothing. */
     if (!options->up(options->context)) return -EHOSTDOWN;
     buffer_clear(&uplink->record);
-    event_encode_location(&uplink->record, &location);
+    report_encode(&uplink->record, &location);
     bytes_put_be64(key, (uint64_t)location.user);
     int code = options->send(options->context, key, sizeof key, uplink->record.data, uplink->record.size,
                              (void *)(uintptr_t)reporter->number);
@@ -92,12 +95,13 @@ static int produce(struct uplink *uplink, struct reporter *reporter, enum locati
 
 /* The session's own place, as it is now. */
 static struct report place_of(const struct reporter *reporter) {
-    return (struct report){reporter->list->at, reporter->list->time, reporter->accuracy};
+    return (struct report){reporter->list->at, reporter->list->time, reporter->accuracy, reporter->details};
 }
 
 void uplink_place(struct uplink *uplink, struct reporter *reporter, const struct report *report) {
     nearby_locate(reporter->list, report->at, report->time);
     reporter->accuracy = report->accuracy;
+    reporter->details = report->details;
     uplink->options.moved(uplink->options.context, reporter);
 }
 
@@ -221,6 +225,13 @@ void uplink_opted_out(struct uplink *uplink, struct reporter *reporter) {
 
 void uplink_opted_in(struct uplink *uplink, struct reporter *reporter) { send_latest(uplink, reporter); }
 
+/* What the phone has said already is told now, not only with its next report. */
+void uplink_show(struct uplink *uplink, struct reporter *reporter) {
+    bool before = reporter->shown;
+    reporter->shown = uplink->options.shows_details(uplink->options.context, session_user(reporter->session));
+    if (reporter->shown && !before) uplink_rejoin(uplink, reporter);
+}
+
 /* ---- the end of a session ---- */
 
 void uplink_leave(struct uplink *uplink, struct reporter *reporter) {
@@ -237,6 +248,7 @@ void uplink_begin(struct uplink *uplink, struct reporter *reporter, struct sessi
     *reporter = (struct reporter){.session = session,
                                   .list = list,
                                   .accuracy = -1,
+                                  .details = {DETAILS_NONE},
                                   .number = session_number(session),
                                   .before = reporter->before};
     *map_put(uplink->numbers, (uint64_t)reporter->number, NULL) = (uint64_t)(uintptr_t)reporter;

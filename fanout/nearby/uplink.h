@@ -34,12 +34,14 @@ struct reporter {
     int64_t word_ms;   /* when it has said nothing for too long; looked at while it is joined */
     bool held;         /* held_report is to be produced at report_ms */
 
-    bool joined;             /* a JOIN was produced since it opted in */
-    int32_t accuracy;        /* of the latest report */
-    struct session *session; /* NULL: it has not reported yet */
-    struct nearby *list;     /* holds its place */
-    int64_t number;          /* the session's */
-    int64_t before;          /* of the phone's session before, whose QUIT goes in front of the JOIN; 0: of none */
+    bool joined;                   /* a JOIN was produced since it opted in */
+    bool shown;                    /* friends are told its details */
+    int32_t accuracy;              /* of the latest report */
+    struct session *session;       /* NULL: it has not reported yet */
+    struct nearby *list;           /* holds its place */
+    int64_t number;                /* the session's */
+    int64_t before;                /* of the phone's session before, whose QUIT goes in front of the JOIN; 0: of none */
+    struct report_details details; /* of the latest report */
     struct reporter *unsent_next, **unsent_link; /* uplink->unsent; link NULL: its latest report was produced */
     struct report
         held_report; /* its place counts once routers are told: they would not send whom it brings near again */
@@ -55,7 +57,8 @@ struct uplink_options {
     void *context;
     /* The user's sharing now: whether it is on, and the number of the record that says so. */
     bool (*shares)(void *context, int64_t user, int64_t *opted);
-    bool (*up)(void *context); /* a broker is there */
+    bool (*shows_details)(void *context, int64_t user); /* what the phone says beside the place is told to friends */
+    bool (*up)(void *context);                          /* a broker is there */
     /* Produces a record of `locations`; `opaque` comes back by uplink_produced. 0, or a negative errno code. */
     int (*send)(void *context, const void *key, size_t key_size, const void *value, size_t size, void *opaque);
     void (*moved)(void *context, struct reporter *reporter); /* the session's place (list) is another one */
@@ -79,6 +82,7 @@ void uplink_rejoin(struct uplink *uplink, struct reporter *reporter);      /* as
 void uplink_rejoin_soon(struct uplink *uplink, struct reporter *reporter); /* within a second: its route is another */
 void uplink_opted_out(struct uplink *uplink, struct reporter *reporter);
 void uplink_opted_in(struct uplink *uplink, struct reporter *reporter); /* one that has not joined */
+void uplink_show(struct uplink *uplink, struct reporter *reporter);     /* whether details are told may have changed */
 void uplink_leave(struct uplink *uplink, struct reporter *reporter);    /* a report that is held back goes out now */
 void uplink_quit(struct uplink *uplink, struct reporter *reporter);     /* a QUIT; one that is lost is made good by the
                                                                         next JOIN or by inactivity */

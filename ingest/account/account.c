@@ -39,6 +39,7 @@ static int start_owners(struct account_gateway *account, const struct product_op
         [BELONGS_TO_MODERATION] = {groups->moderators, &TOPIC_COMMENTS_WIDE},
         [BELONGS_TO_COMMENTS] = {groups->comments, &TOPIC_COMMENT_COMMANDS},
         [BELONGS_TO_SINKS] = {groups->sinks, &TOPIC_LOCATIONS},
+        [BELONGS_TO_PLACES] = {groups->places, &TOPIC_PLACE_COMMANDS},
     };
     int code = 0;
     for (size_t i = 0; !code && i < BELONGING_OWNERS; i++)

@@ -25,12 +25,12 @@ enum {
     SECOND_US = 1000000
 };
 
-const char *const ERASED_NAMES[ERASED_KINDS] = {"profile",   "sharing",  "handle",  "friends", "following",
-                                                "followers", "requests", "muted",   "posts",   "comments",
-                                                "likes",     "notices",  "devices", "history"};
-static const char *const STAGES[ERASING_STAGES] = {"account",    "friends",   "following", "followers",
-                                                   "requesting", "requested", "muted",     "posts",
-                                                   "comments",   "notices",   "devices",   "history"};
+const char *const ERASED_NAMES[ERASED_KINDS] = {"profile",   "sharing",  "handle", "friends", "following",
+                                                "followers", "requests", "muted",  "posts",   "comments",
+                                                "likes",     "notices",  "places", "devices", "history"};
+static const char *const STAGES[ERASING_STAGES] = {"account",   "friends", "following", "followers", "requesting",
+                                                   "requested", "muted",   "posts",     "comments",  "notices",
+                                                   "places",    "devices", "history"};
 
 /* ---- answers ---- */
 

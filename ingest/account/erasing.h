@@ -24,6 +24,7 @@ enum erased_kind {
     ERASED_COMMENTS,
     ERASED_LIKES,
     ERASED_NOTICES,
+    ERASED_PLACES,
     ERASED_DEVICES, /* names of open sessions, and since when */
     ERASED_HISTORY, /* rows */
     ERASED_KINDS

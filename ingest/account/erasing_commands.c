@@ -275,6 +275,18 @@ static bool remove_notice(struct erasure *erasure, const json_t *item) {
     return true;
 }
 
+/* A user without places may have events, and a wish under way. */
+static void forget_places(struct erasure *erasure, size_t count) {
+    const struct place_command command = {
+        .kind = PLACE_COMMAND_FORGET, .user = erasure->user, .id = {"", 0}, .name = {"", 0}};
+    struct buffer record = {0};
+    for (size_t i = 0; i < count; i++) found(erasure, ERASED_PLACES);
+    if (!count && erasure->pass > 1) return;
+    event_encode_place_command(&record, &command);
+    send_of_user(erasure, BELONGS_TO_PLACES, &TOPIC_PLACE_COMMANDS, erasure->user, &record,
+                 rpc_path(&ASK_PLACES, RPC_VALUES(RPC_INT(USER, erasure->user))));
+}
+
 /* The session stays, and is not listed any more. */
 static bool remove_device(struct erasure *erasure, const json_t *item) {
     const char *session, *run;
@@ -380,6 +392,7 @@ static const struct {
     [STAGE_POSTS] = {"posts", remove_post},
     [STAGE_COMMENTS] = {NULL, remove_of_comment},
     [STAGE_NOTICES] = {"notices", remove_notice},
+    [STAGE_PLACES] = {"places", NULL},
     [STAGE_DEVICES] = {"devices", remove_device},
     [STAGE_HISTORY] = {"history", NULL},
 };
@@ -391,6 +404,10 @@ bool erasing_remove(struct erasure *erasure, const json_t *page) {
         if (erasure->pass == 1) forget_visibility(erasure);
         if (erasure->pass == 1) forget_notices(erasure);
         remove_history(erasure, json_array_size(items) > 0);
+        return true;
+    }
+    if (erasure->stage == STAGE_PLACES) {
+        forget_places(erasure, json_array_size(items));
         return true;
     }
     for (size_t i = 0; i < json_array_size(items); i++)

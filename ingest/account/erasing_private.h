@@ -19,6 +19,7 @@ enum erasing_stage {
     STAGE_POSTS,
     STAGE_COMMENTS, /* partition by partition of subjects */
     STAGE_NOTICES,
+    STAGE_PLACES, /* one command for all of them, and for what happened there */
     STAGE_DEVICES,
     STAGE_HISTORY, /* one record of `erasures` for all of it; the page says whether there is any */
     ERASING_STAGES

@@ -57,7 +57,8 @@ static void put_known(struct buffer *out, struct user_copies *copies, int64_t us
         json_put_int(out, until);
     else
         buffer_string(out, "null");
-    buffer_string(out, ",\"nearby_muted\":");
+    bool details = sharing_modes_details(user_copies_modes(copies), user);
+    buffer_format(out, ",\"details\":%s,\"nearby_muted\":", details ? "true" : "false");
     mutes_json_put(out, mutes_of(user_copies_mutes(copies), user));
 }
 

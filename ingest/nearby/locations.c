@@ -15,6 +15,7 @@
 #include "ingest/nearby/parts.h"
 #include "ingest/write.h"
 #include "json/place.h"
+#include "users/report.h"
 #include "users/user_copies.h"
 
 enum {
@@ -65,6 +66,18 @@ static int check_time(const struct report_batch *batch, int64_t time, struct rep
     return refuse(refusal, 400, "bad_time", NULL);
 }
 
+static struct location location_of(int64_t user, const struct json_place *place) {
+    return (struct location){.kind = LOCATION_REPORT,
+                             .route = -1,
+                             .opted = -1,
+                             .user = user,
+                             .lat = place->lat,
+                             .lng = place->lng,
+                             .time = place->time,
+                             .accuracy = place->accuracy,
+                             DETAILS_OF(&place->details)};
+}
+
 /* ---- JSON ---- */
 
 static int parse_user(const struct call *call, const json_t *object, int64_t *user, struct report_refusal *refusal) {
@@ -76,21 +89,17 @@ static int parse_user(const struct call *call, const json_t *object, int64_t *us
 
 static int parse_report(const struct report_batch *batch, const struct call *call, const json_t *object,
                         struct location *location, struct report_refusal *refusal) {
-    *location = (struct location){.kind = LOCATION_REPORT, .session = 0, .route = -1, .opted = -1, .accuracy = -1};
+    int64_t user;
     if (!json_is_object(object)) return refuse(refusal, 400, "bad_message", "a report is a JSON object");
-    int code = parse_user(call, object, &location->user, refusal);
+    int code = parse_user(call, object, &user, refusal);
     if (code) return code;
     struct json_place place;
     const char *wrong;
     if (json_want_place(object, EVENT_TIME_MAX, &place, &wrong, &refusal->error))
         return refuse(refusal, 400, wrong, NULL);
     code = check_time(batch, place.time, refusal);
-    if (code) return code;
-    location->lat = place.lat;
-    location->lng = place.lng;
-    location->time = place.time;
-    location->accuracy = place.accuracy;
-    return 0;
+    if (!code) *location = location_of(user, &place);
+    return code;
 }
 
 static void report_batch_free(struct report_batch *batch) {
@@ -135,23 +144,20 @@ static int take_report(const struct report_batch *batch, const struct call *call
                        const struct reported_location *report, struct location *location,
                        struct report_refusal *refusal) {
     struct geo_point at = {report->lat, report->lng};
-    *location = (struct location){.kind = LOCATION_REPORT, .session = 0, .route = -1, .opted = -1};
-    location->user = report->user == -1 ? call->claims.user : report->user;
+    const struct json_place place = {report->lat, report->lng, report->time, report->accuracy, {DETAILS_OF(report)}};
+    int64_t user = report->user == -1 ? call->claims.user : report->user;
     if (report->user < -1) return refuse(refusal, 400, "bad_user", "\"user\" must be a user, or -1");
-    int code = check_user(call, location->user, refusal);
+    int code = check_user(call, user, refusal);
     if (code) return code;
     if (!geo_valid(at)) return refuse(refusal, 400, "bad_location", "\"lat\" and \"lng\" must be on the Earth");
     if (report->accuracy < -1 || report->accuracy > PLACE_ACCURACY_MAX)
         return refuse(refusal, 400, "bad_location", "\"accuracy\" must be metres, or -1");
     if (report->time < 0 || report->time > EVENT_TIME_MAX)
         return refuse(refusal, 400, "bad_time", "\"time\" is out of range");
+    if (!details_valid(&place.details)) return refuse(refusal, 400, "bad_details", "a detail is out of range");
     code = check_time(batch, report->time, refusal);
-    if (code) return code;
-    location->lat = at.lat;
-    location->lng = at.lng;
-    location->time = report->time;
-    location->accuracy = report->accuracy;
-    return 0;
+    if (!code) *location = location_of(user, &place);
+    return code;
 }
 
 static int parse_avro(const struct call *call, struct report_batch *batch, struct report_refusal *refusal) {
@@ -183,14 +189,15 @@ static bool is_avro(const struct call *call) {
 
 /* ---- what both lead to ---- */
 
-/* Leaves only the reports of users who share; `opted` says by which record. */
+/* Leaves only the reports of users who share; `opted` says by which record, `shown` whether friends are told details. */
 static void keep_opted_in(struct report_batch *batch) {
+    const struct sharing_modes *modes = user_copies_modes(batch->owner->nearby->copies);
     size_t kept = 0;
     for (size_t i = 0; i < batch->count; i++) {
         struct location location = batch->locations[i];
-        if (sharing_modes_find(user_copies_modes(batch->owner->nearby->copies), location.user, &location.opted) !=
-            SHARING_OFF)
-            batch->locations[kept++] = location;
+        if (sharing_modes_find(modes, location.user, &location.opted) == SHARING_OFF) continue;
+        location.shown = sharing_modes_details(modes, location.user);
+        batch->locations[kept++] = location;
     }
     batch->sharing_off = batch->count - kept;
     batch->count = kept;
@@ -217,7 +224,7 @@ static void produce(const struct call *call, const struct report_batch *batch, v
     struct write *write = write_new(batch->owner->nearby->core.writer, call->request, done, context);
     for (size_t i = 0; i < batch->count; i++) {
         buffer_clear(&record);
-        event_encode_location(&record, &batch->locations[i]);
+        report_encode(&record, &batch->locations[i]);
         write_user(write, &TOPIC_LOCATIONS, batch->locations[i].user, &record);
     }
     write_end(write);
@@ -273,14 +280,7 @@ static void one_written(void *context, struct http_request *request, int code, i
 
 void locations_report(struct locations *locations, const struct call *call, const struct json_place *place,
                       void *context, locations_done *done) {
-    struct location location = {.kind = LOCATION_REPORT,
-                                .route = -1,
-                                .opted = -1,
-                                .user = call->claims.user,
-                                .lat = place->lat,
-                                .lng = place->lng,
-                                .time = place->time,
-                                .accuracy = place->accuracy};
+    struct location location = location_of(call->claims.user, place);
     struct report_batch batch = {.owner = locations, .locations = &location, .count = 1, .now = clock_wall_ms()};
     struct report_refusal refusal;
     if (check_time(&batch, location.time, &refusal)) {

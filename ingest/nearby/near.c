@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "event/types.h"
+#include "json/place.h"
 #include "users/user_json.h"
 
 enum {
@@ -21,6 +22,12 @@ static const double LAT_LIMIT = 90, LNG_LIMIT = 180, DISTANCE_MAX = 1e9;
 
 /* ---- answers ---- */
 
+static bool read_details(const json_t *entry, struct near_friend *near) {
+    near->accuracy = -1;
+    return json_want_int(entry, "accuracy", 0, PLACE_ACCURACY_MAX, &near->accuracy, NULL) != -EINVAL &&
+           !json_want_peer_details(entry, &near->details, NULL);
+}
+
 /* False: the router's answer is not what it should be. */
 static bool read_friend(const json_t *entry, struct near_friend *near) {
     near->rounded = json_is_true(json_object_get(entry, "rounded"));
@@ -28,7 +35,7 @@ static bool read_friend(const json_t *entry, struct near_friend *near) {
            !json_want_degrees(entry, "lat", LAT_LIMIT, &near->lat, NULL) &&
            !json_want_degrees(entry, "lng", LNG_LIMIT, &near->lng, NULL) &&
            !json_want_int(entry, "time", 0, EVENT_TIME_MAX, &near->time, NULL) &&
-           !json_want_real(entry, "distance_m", 0, DISTANCE_MAX, &near->distance_m, NULL);
+           !json_want_real(entry, "distance_m", 0, DISTANCE_MAX, &near->distance_m, NULL) && read_details(entry, near);
 }
 
 static void put_friend(struct buffer *body, const struct near_friend *near, struct profiles *profiles) {
@@ -37,6 +44,8 @@ static void put_friend(struct buffer *body, const struct near_friend *near, stru
     json_member_place(body, near->lat, near->lng);
     json_member_int(body, ",\"time\":", near->time);
     if (near->rounded) buffer_string(body, ",\"rounded\":true");
+    if (near->accuracy >= 0) json_member_int(body, ",\"accuracy\":", near->accuracy);
+    json_member_details(body, &near->details);
     buffer_string(body, ",\"distance_m\":");
     json_put_fixed1(body, near->distance_m);
     buffer_byte(body, '}');
@@ -44,6 +53,13 @@ static void put_friend(struct buffer *body, const struct near_friend *near, stru
 
 static bool shares(const struct nearby_gateway *nearby, int64_t user) {
     return sharing_modes_find(user_copies_modes(nearby->copies), user, NULL) != SHARING_OFF;
+}
+
+/* The choice may be over since the router heard of the report. */
+static void hide_details(const struct nearby_gateway *nearby, struct near_friend *near) {
+    if (sharing_modes_details(user_copies_modes(nearby->copies), near->user)) return;
+    near->accuracy = -1;
+    near->details = (struct report_details){DETAILS_NONE};
 }
 
 /* Callers or friends who have opted out, or whom the caller mutes, are left out at once: the router hears of the one later, and never of the
@@ -57,6 +73,7 @@ bool near_put_friends(const struct nearby_gateway *nearby, int64_t caller, struc
         struct near_friend near;
         if (!read_friend(json_array_get(items, i), &near)) return false;
         if (!shares(nearby, near.user) || mutes_has(user_copies_mutes(nearby->copies), caller, near.user)) continue;
+        hide_details(nearby, &near);
         if (shown++) buffer_byte(body, ',');
         put(body, &near, user_copies_profiles(nearby->copies));
     }

@@ -2,6 +2,7 @@
  * not taken, before anything newer, so whatever never can be is answered as if it were; also by whom the caller does not share with, so that
  * the app does not keep for later where the caller was meanwhile. */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/config.h"
@@ -19,8 +20,19 @@ enum {
     MS_A_SECOND = 1000,
     TRACKER_ID_CHARACTERS = 2, /* that the app shows on the map */
     CELL_ACCURACY_M = 1000,    /* of a rounded place */
-    VALUES_MAX = 1024          /* of a message; those with Wi-Fi or waypoints have hundreds */
+    BATTERY_UNPLUGGED = 1,     /* of `bs`; 0 is unknown */
+    BATTERY_CHARGING = 2,
+    BATTERY_FULL = 3,
+    BATTERY_UNIT = 10, /* of the details, how many make the app's 1 (SPEED_UNIT: 1 m/s) */
+    SPEED_UNIT = 1000,
+    COURSE_UNIT = 100,
+    HEIGHT_UNIT = 100,
+    SPEED_MAX_KMH = 36000,
+    VERTICAL_MAX_M = 100000,
+    VALUES_MAX = 1024 /* of a message; those with Wi-Fi or waypoints have hundreds */
 };
+
+static const double KMH_A_MPS = 3.6;
 
 static void reply_nobody(struct http_request *request) { http_reply_format(request, 200, "[]"); }
 
@@ -37,6 +49,22 @@ static void put_tracker(struct buffer *body, const char *type, const struct near
     json_put_text(body, name->data, size);
 }
 
+static void put_scaled(struct buffer *body, const char *key, int32_t value, double unit) {
+    if (value >= 0) json_member_int(body, key, lround(value / unit));
+}
+
+/* What the app has no word for, or whole numbers only, it is not told, or rounded. */
+static void put_details(struct buffer *body, const struct near_friend *near) {
+    const struct report_details *details = &near->details;
+    if (near->accuracy >= 0) json_member_int(body, ",\"acc\":", near->accuracy);
+    put_scaled(body, ",\"batt\":", details->battery, BATTERY_UNIT);
+    if (details->charging >= 0)
+        json_member_int(body, ",\"bs\":", details->charging ? BATTERY_CHARGING : BATTERY_UNPLUGGED);
+    put_scaled(body, ",\"vel\":", details->speed, SPEED_UNIT / KMH_A_MPS);
+    put_scaled(body, ",\"cog\":", details->course, COURSE_UNIT);
+    put_scaled(body, ",\"vac\":", details->vertical_accuracy, HEIGHT_UNIT);
+}
+
 /* The place, and a card with the name. */
 static void put_friend(struct buffer *body, const struct near_friend *near, struct profiles *profiles) {
     struct profile profile = {.name = {"", 0}};
@@ -51,6 +79,7 @@ static void put_friend(struct buffer *body, const struct near_friend *near, stru
     json_put_degrees(body, near->lng);
     json_member_int(body, ",\"tst\":", near->time / MS_A_SECOND);
     if (near->rounded) json_member_int(body, ",\"acc\":", CELL_ACCURACY_M);
+    put_details(body, near);
     buffer_string(body, "},");
     put_tracker(body, "card", near, &profile.name);
     buffer_string(body, ",\"name\":");
@@ -82,6 +111,22 @@ static void reported(void *context, const struct call *call, int code) {
         write_problem(call->request, code);
 }
 
+/* What does not fit is left out: a place is never lost for it. */
+static void read_details(const json_t *message, struct report_details *details) {
+    double number;
+    int64_t state;
+    *details = (struct report_details){DETAILS_NONE};
+    if (!json_want_real(message, "batt", 0, 100, &number, NULL))
+        details->battery = (int32_t)lround(number * BATTERY_UNIT);
+    if (!json_want_int(message, "bs", BATTERY_UNPLUGGED, BATTERY_FULL, &state, NULL))
+        details->charging = state != BATTERY_UNPLUGGED;
+    if (!json_want_real(message, "vel", 0, SPEED_MAX_KMH, &number, NULL))
+        details->speed = (int32_t)lround(number * SPEED_UNIT / KMH_A_MPS);
+    if (!json_want_real(message, "cog", 0, 360, &number, NULL)) details->course = (int32_t)lround(number * COURSE_UNIT);
+    if (!json_want_real(message, "vac", 0, VERTICAL_MAX_M, &number, NULL))
+        details->vertical_accuracy = (int32_t)lround(number * HEIGHT_UNIT);
+}
+
 static bool read_place(const json_t *message, struct json_place *place) {
     const char *type;
     double accuracy = -1;
@@ -91,6 +136,7 @@ static bool read_place(const json_t *message, struct json_place *place) {
         json_want_int(message, "tst", 0, EVENT_TIME_MAX / MS_A_SECOND, &place->time, NULL) ||
         json_want_real(message, "acc", 0, PLACE_ACCURACY_MAX, &accuracy, NULL) == -EINVAL)
         return false;
+    read_details(message, &place->details);
     place->time *= MS_A_SECOND;
     place->accuracy = (int32_t)accuracy;
     return true;

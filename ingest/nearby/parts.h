@@ -3,6 +3,7 @@
  *     locations.c  reports                                  sharing.c   who may see a user
  *     owntracks.c  POST /v1/owntracks: a report as the app OwnTracks makes it, which is told who is near
  *     friends.c    commands to friends, and lists of them; keyed by the lower user of the pair, whose owner tells the outcome
+ *     mutual.c     which friends two users have in common
  *     near.c       GET /v1/nearby: the friends who are near the caller now, for callers without a socket
  *     audience.c   GET /v1/audience: who can see the caller now
  *     discover.c   GET /v1/discover: strangers nearby. Both sides must share publicly: the caller, and each user of the list
@@ -20,6 +21,7 @@
 
 #include "ingest/owners.h"
 #include "ingest/product.h"
+#include "json/details.h"
 
 /* The section of the gateway's configuration: values of NEARBY_SECTION (ingest/products.h). */
 struct nearby_settings {
@@ -60,6 +62,8 @@ struct near_friend {
     int32_t lat, lng; /* 1e-7 degrees */
     double distance_m;
     bool rounded;
+    int64_t accuracy; /* metres; -1 here and in details: not said, or not to the caller */
+    struct report_details details;
 };
 typedef void near_put_friend(struct buffer *body, const struct near_friend *near, struct profiles *profiles);
 

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "event/topics.h"
+#include "users/report.h"
 #include "users/sharing_words.h"
 
 enum { READ_BACK_MS = 2000, LOOK_MS = 1000 };
@@ -35,6 +36,7 @@ static void put_json(struct buffer *body, int64_t user, const struct sharing *sh
     if (sharing->until) {
         json_member_int(body, ",\"until\":", sharing->until);
     }
+    if (sharing->details) buffer_string(body, ",\"details\":true");
     buffer_byte(body, '}');
 }
 
@@ -43,7 +45,8 @@ static void get_sharing(void *state, const struct call *call) {
     struct buffer body = {0};
     int64_t user = call->claims.user;
     const struct sharing sharing = {.mode = sharing_modes_find(writes->modes, user, NULL),
-                                    .until = sharing_modes_until(writes->modes, user)};
+                                    .until = sharing_modes_until(writes->modes, user),
+                                    .details = sharing_modes_details(writes->modes, user)};
     put_json(&body, user, &sharing);
     http_reply_json_free(call->request, 200, &body);
 }
@@ -64,6 +67,14 @@ static int parse_until(const json_t *object, enum sharing_mode mode, int64_t now
     if (json_want_int(object, "until", 1, EVENT_TIME_MAX, until, error)) return -EINVAL;
     if (mode == SHARING_OFF) return error_set(error, -EINVAL, "\"until\" is for friends and public: off has no end");
     if (*until <= now) return error_set(error, -EINVAL, "\"until\" must be after now");
+    return 0;
+}
+
+/* Of somebody who shares with nobody there are none. */
+static int parse_details(const json_t *object, enum sharing_mode mode, bool *details, struct error *error) {
+    *details = false;
+    if (json_want_bool(object, "details", details, error) == -EINVAL) return -EINVAL;
+    if (mode == SHARING_OFF) *details = false;
     return 0;
 }
 
@@ -130,13 +141,15 @@ static void put_sharing(void *state, const struct call *call) {
         http_problem(call->request, 400, "bad_mode", error.text, 0);
     } else if (parse_until(object, sharing.mode, writes->wall_clock ? clock_wall_ms() : 0, &sharing.until, &error)) {
         http_problem(call->request, 400, "bad_until", error.text, 0);
+    } else if (parse_details(object, sharing.mode, &sharing.details, &error)) {
+        http_problem(call->request, 400, "bad_details", error.text, 0);
     } else {
         int64_t user = call->claims.user;
         struct buffer record = {0};
         struct sharing_answer *answer =
             MEM_NEW(&(struct sharing_answer){.writes = writes, .request = call->request, .user = user});
         put_json(&answer->body, user, &sharing);
-        event_encode_sharing(&record, &sharing);
+        sharing_encode(&record, &sharing);
         struct write *write = write_new(writes->writer, call->request, written, answer);
         write_user(write, &TOPIC_SHARING, user, &record);
         write_end(write);

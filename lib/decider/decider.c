@@ -39,7 +39,8 @@ static void run_on(void *context) { decider_run(context); }
 
 static void courses_forget(struct decider *decider) {
     for (size_t place = 0; place < decider->places; place++) {
-        decider->courses[place].expected = -1;
+        decider->courses[place].expected = decider->courses[place].committed = -1;
+        decider->courses[place].queued = 0;
         decider->handled[place] = -1;
     }
 }
@@ -69,6 +70,7 @@ struct decider *decider_new(const struct decider_options *options) {
                 : NULL,
         .written = mem_zero(options->state_count, sizeof *decider->written),
         .positions = mem_zero(places, sizeof *decider->positions),
+        .commits = mem_zero(places, sizeof *decider->commits),
     };
     for (size_t i = 0; i < options->state_count; i++) {
         const struct decider_state *state = &options->states[i];
@@ -98,6 +100,7 @@ void decider_free(struct decider *decider) {
     free(decider->courses);
     free(decider->handled);
     free(decider->positions);
+    free(decider->commits);
     free(decider->transactional_id);
     free(decider);
 }
@@ -110,7 +113,9 @@ bool decider_busy(const struct decider *decider) {
     return decider->stage == STAGE_STARTING || decider->stage == STAGE_COMMITTING;
 }
 
-bool decider_committing(const struct decider *decider) { return decider->stage >= STAGE_OPEN; }
+bool decider_committing(const struct decider *decider) {
+    return decider->stage >= STAGE_OPEN && !decider_is_quiet(decider);
+}
 
 size_t decider_queued(const struct decider *decider) { return decider->queue.count; }
 
@@ -134,10 +139,28 @@ int64_t decider_handled(const struct decider *decider, const struct topic *topic
     return place_of(decider, topic, partition, &place) ? decider->handled[place] : -1;
 }
 
-void decider_begin(struct decider *decider, const struct topic *topic, int32_t partition, int64_t offset) {
+int64_t decider_next(const struct decider *decider, const struct topic *topic, int32_t partition) {
+    size_t place;
+    return place_of(decider, topic, partition, &place) ? decider->courses[place].expected : -1;
+}
+
+int64_t decider_committed(const struct decider *decider, const struct topic *topic, int32_t partition) {
+    size_t place;
+    return place_of(decider, topic, partition, &place) ? decider->courses[place].committed : -1;
+}
+
+int64_t decider_topic_end(const struct decider *decider, const struct topic *topic, int32_t partition) {
+    size_t place;
+    bool begun = place_of(decider, topic, partition, &place) && decider->courses[place].expected >= 0;
+    return begun ? decider->courses[place].end : -1;
+}
+
+void decider_begin(struct decider *decider, const struct topic *topic, int32_t partition, int64_t offset, int64_t end) {
     size_t place;
     if (!place_of(decider, topic, partition, &place)) return;
-    decider->courses[place].expected = offset;
+    struct course *course = &decider->courses[place];
+    course->expected = course->decided = course->committed = offset;
+    course->end = end;
     decider->handled[place] = offset;
     waiters_handled(decider->waiters, decider->handled);
 }
@@ -176,6 +199,7 @@ void decider_forget(struct decider *decider) {
     decider_queue_tell(decider);
     decider_overlays_clear(decider);
     courses_forget(decider);
+    if (decider->options.on_forget) decider->options.on_forget(decider->options.context);
 }
 
 void decider_revoke(struct decider *decider) {
@@ -231,6 +255,8 @@ void decider_take(struct decider *decider, const struct kafka_record *record) {
     struct course *course = &decider->courses[queued.place];
     if (course->expected < 0 || record->offset < course->expected) return;
     course->expected = record->offset + 1;
+    if (decider->options.wanted && !decider->options.wanted(decider->options.context, record)) return;
+    course->queued++;
     void *item = queue_reserve(&decider->queue);
     int code = refuses(decider, queued.place, queued.offset)
                    ? error_set(&error, -EMSGSIZE, "what it would change is a record larger than its topic takes")

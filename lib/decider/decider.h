@@ -25,6 +25,10 @@
  * state, like any other: `decide` looks the key up in the overlay and in the state that was read, returns without a write if it
  * is there, and else writes the state that the command makes and the outcome under its key. A refusal is an outcome as well.
  *
+ * Where most records of a topic of commands change nothing that lasts, the product says so, and pays for the others alone. `wanted` passes
+ * records by unread. `held` keeps what is committed below a record whose outcome is in the product's memory only, until the product writes
+ * that. A transaction in which nothing is written then stays open, and once a second it is committed, if positions have moved on.
+ *
  * Loop's thread.
  */
 #pragma once
@@ -81,6 +85,14 @@ struct decider_options {
     size_t waiters;  /* decider_await: so many at once; 0: 10,000 */
     void *context;
 
+    /* NULL: all records are. Asked in order of offsets, before a record is read; false: it is no command, and is passed by. */
+    bool (*wanted)(void *context, const struct kafka_record *record);
+    /* NULL: what is decided is committed. Else what is committed is the first command that waits to be decided (if none does: the next record
+     * that will be taken), or this, if it is lower: the first one that is decided and must be decided again, should the process end
+     * now. INT64_MAX: there is none. */
+    int64_t (*held)(void *context, const struct topic *topic, int32_t partition);
+    /* With `held`: the transaction is about to be committed, and the product writes what else belongs to it. */
+    int (*finish)(void *context, struct error *error);
     /* Fills `item` from a record, or says why it is no command: it goes to the dead letters for that reason. */
     int (*read)(void *context, const struct kafka_record *record, void *item, struct error *error);
     /* Decides commands in their order: commands of one partition of one topic come in order of their offsets. decide may sort the array
@@ -88,6 +100,8 @@ struct decider_options {
     int (*decide)(void *context, struct decider_command *commands, size_t count, struct error *error);
     void (*on_handled)(void *context); /* commands were decided, or transactions can be made from now on */
     void (*on_reset)(void *context);   /* a transaction failed: all partitions must be begun again */
+    void (*on_forget)(
+        void *context); /* the queue and the overlays are dropped, and partitions will be begun anew. NULL is fine */
 };
 
 struct decider *decider_new(const struct decider_options *options);
@@ -104,8 +118,8 @@ bool decider_committing(const struct decider *decider); /* a transaction is open
 /* ---- the owner's part ---- */
 
 /* Begins to decide the partition's commands from that offset on, the higher of the group's offset and the one in `offsets`. Records
- * before it are skipped. The caller has read all state on which the commands may depend. */
-void decider_begin(struct decider *decider, const struct topic *topic, int32_t partition, int64_t offset);
+ * before it are skipped. The caller has read all state on which the commands may depend. end: where the topic ended a moment ago. */
+void decider_begin(struct decider *decider, const struct topic *topic, int32_t partition, int64_t offset, int64_t end);
 /* The assignment is gone, or all partitions must be begun again: drops the queue and the overlay, and gives up the open transaction.
  * Waiters go on waiting, because most partitions come back in a moment. */
 void decider_revoke(struct decider *decider);
@@ -124,6 +138,9 @@ int decider_fence(struct decider *decider, const int32_t *partitions, size_t cou
  * decisions do not write that topic. */
 int64_t decider_end(const struct decider *decider, const struct topic *topic, int32_t partition);
 
+/* Once a second, if `held` is given. */
+void decider_second(struct decider *decider);
+
 /* Takes a record of a command topic, in order of offsets. Records of partitions that are not begun are skipped. */
 void decider_take(struct decider *decider, const struct kafka_record *record);
 void decider_run(struct decider *decider); /* decides queued commands, if it can now */
@@ -132,6 +149,13 @@ size_t decider_queued_bytes(const struct decider *decider); /* of these commands
 
 /* All commands before this offset are decided and committed; -1: not begun. */
 int64_t decider_handled(const struct decider *decider, const struct topic *topic, int32_t partition);
+
+/* The next record that will be taken: all before are queued, decided, or passed by. -1: not begun. */
+int64_t decider_next(const struct decider *decider, const struct topic *topic, int32_t partition);
+/* Where the topic ended when the partition was begun: state that names a later offset is of a topic that was there before. -1: not begun. */
+int64_t decider_topic_end(const struct decider *decider, const struct topic *topic, int32_t partition);
+/* With `held`: no record before this one will be read again. -1: not begun. */
+int64_t decider_committed(const struct decider *decider, const struct topic *topic, int32_t partition);
 
 /* That partition of a state topic is read and applied up to `next`. */
 void decider_read_back(struct decider *decider, const struct topic *topic, int32_t partition, int64_t next);

@@ -31,8 +31,12 @@ struct written {
 
 /* A partition of a topic of commands; its place is topic number * partitions + partition. */
 struct course {
-    int64_t expected; /* the next record that is taken; -1: not begun */
-    size_t position;  /* 1 + its index in `positions`; 0: nothing of it is in the transaction */
+    int64_t expected;  /* the next record that is taken; -1: not begun */
+    int64_t end;       /* of the topic, when it was begun */
+    size_t position;   /* 1 + its index in `positions`; 0: nothing of it is in the transaction */
+    int64_t decided;   /* all queued ones before are decided, */
+    size_t queued;     /* and so many are not. With `held`: */
+    int64_t committed; /* the last position that was, or where it began */
 };
 
 struct refused_command {
@@ -66,6 +70,9 @@ struct decider {
 
     struct kafka_position *positions; /* of the transaction: the next command of each partition in it */
     size_t position_count;
+    struct kafka_position *commits; /* with `held`: what is committed instead */
+    size_t commit_count;
+    bool wrote;   /* it has records */
     size_t taken; /* commands in it */
     size_t again; /* commands that were read before a transaction failed, and wait to be read and decided again */
     int64_t opened_us;
@@ -95,7 +102,13 @@ void decider_overlays_commit(struct decider *decider);
 void decider_queue_tell(struct decider *decider);
 void decider_forget(struct decider *decider); /* queue, overlays, and what was begun */
 
+/* holding.c: with `held` */
+bool decider_is_quiet(const struct decider *decider); /* a transaction is open that need not be committed now */
+bool decider_hold(struct decider *decider);           /* finds what is committed; true: it has moved on */
+void decider_held(struct decider *decider);           /* it is committed */
+
 /* transactions.c */
+bool decider_open(struct decider *decider); /* a transaction; false: not yet */
 struct tracer *decider_tracer(const struct decider *decider);
 uint64_t decider_trace_number(const struct queued_command *queued); /* under which its trace is parked */
 void decider_start(void *context);                                  /* makes the producer if there is none */

@@ -83,6 +83,7 @@ void decider_start(void *context) {
 
 int decider_write(struct decider *decider, const struct topic *topic, int32_t partition, const void *key,
                   size_t key_size, const void *value, size_t value_size) {
+    decider->wrote = true;
     int code = kafka_producer_send(decider->producer, topic, partition, key, key_size, value, value_size, NULL);
     decider->too_large |= code == -EINVAL && key_size + value_size > TOO_LARGE;
     return code;
@@ -91,6 +92,8 @@ int decider_write(struct decider *decider, const struct topic *topic, int32_t pa
 static void position_put(struct decider *decider, const struct queued_command *queued) {
     struct course *course = &decider->courses[queued->place];
     if (!course->position) course->position = ++decider->position_count;
+    course->decided = queued->offset + 1;
+    course->queued--;
     decider->positions[course->position - 1] =
         (struct kafka_position){.topic = queued->topic, .partition = queued->partition, .offset = queued->offset + 1};
 }
@@ -103,9 +106,11 @@ static void positions_clear(struct decider *decider) {
 /* The commands' offsets as state: what the group's are compared with. */
 static int write_offsets(struct decider *decider, struct error *error) {
     const struct topic *offsets = decider->options.offsets;
+    const bool held = decider->options.held;
+    size_t count = held ? decider->commit_count : decider->position_count;
     int code = 0;
-    for (size_t i = 0; offsets && !code && i < decider->position_count; i++) {
-        const struct kafka_position *position = &decider->positions[i];
+    for (size_t i = 0; offsets && !code && i < count; i++) {
+        const struct kafka_position *position = held ? &decider->commits[i] : &decider->positions[i];
         uint8_t value[COMMAND_OFFSET_BYTES];
         size_t size = command_offset_put(value, position->offset);
         const char *name = position->topic->name;
@@ -116,6 +121,7 @@ static int write_offsets(struct decider *decider, struct error *error) {
 
 static int bury(struct decider *decider, const struct dead_command *dead, struct error *error) {
     decider->options.metrics.dead->value++;
+    decider->wrote = true;
     int code = kafka_producer_send_dead(decider->producer, &dead->record, dead->reason);
     return code ? error_set(error, code, "a dead letter could not be written: %s", strerror(-code)) : 0;
 }
@@ -189,9 +195,11 @@ static int fill(struct decider *decider, struct error *error) {
 static void commit_work(void *context) {
     struct decider *decider = context;
     int timeout_ms = (int)decider->pacing.producer_ms + COMMIT_MORE_MS;
+    bool held = decider->options.held;
     if (!decider->code)
-        decider->code = kafka_transaction_commit(decider->producer, decider->positions, decider->position_count,
-                                                 timeout_ms, &decider->reason);
+        decider->code = kafka_transaction_commit(decider->producer, held ? decider->commits : decider->positions,
+                                                 held ? decider->commit_count : decider->position_count, timeout_ms,
+                                                 &decider->reason);
     bool given_up = decider->code == -EAGAIN || decider->code == -ESTALE;
     // A producer whose abort fails too is replaced: a new one of the same id ends what it left.
     if (given_up && kafka_transaction_abort(decider->producer, timeout_ms, NULL)) decider->code = -EIO;
@@ -226,6 +234,7 @@ static void committed(struct decider *decider) {
             size_t position = decider->courses[place].position;
             if (position) decider->handled[place] = decider->positions[position - 1].offset;
         }
+        decider_held(decider);
         waiters_handled(decider->waiters, decider->handled);
     }
     if (pacing_outgrown(&decider->pacing)) producer_drop(decider);
@@ -275,7 +284,8 @@ static void commit_done(void *context) {
         committed(decider);
         return;
     }
-    note_failure(decider);
+    // Where nothing was written nothing is lost: the next owner of the partitions reads the same.
+    if (decider->wrote || !revoked || !decider->options.held) note_failure(decider);
     pacing_failed(&decider->pacing, decider->taken, took_ms);
     if (decider->too_large && decider->taken) find_too_large(decider);
     if (revoked) {
@@ -294,13 +304,16 @@ static void commit_done(void *context) {
 
 void decider_commit(struct decider *decider) {
     loop_timer_stop(decider->turn);
+    if (!decider->code && decider->options.finish)
+        decider->code = decider->options.finish(decider->options.context, &decider->reason) ? -EAGAIN : 0;
+    if (decider->options.held) decider_hold(decider);
     if (!decider->code && write_offsets(decider, &decider->reason)) decider->code = -EAGAIN;
     decider->stage = STAGE_COMMITTING;
     worker_run(decider->worker, commit_work, commit_done, decider);
 }
 
-/* False: not yet; the timer calls again. */
-static bool open_transaction(struct decider *decider) {
+/* The timer calls again if it cannot be opened yet. */
+bool decider_open(struct decider *decider) {
     int64_t now_us = clock_monotonic_us(), pause_us = decider->pause_us - now_us;
     if (pause_us > 0) {
         loop_timer_again(decider->turn, (uint64_t)pause_us / 1000 + 1, 0);
@@ -310,6 +323,7 @@ static bool open_transaction(struct decider *decider) {
     decider->taken = 0;
     decider->too_large = false;
     decider->revoked = false;
+    decider->wrote = false;
     decider->opened_us = now_us;
     decider->code = kafka_transaction_begin(decider->producer, decider->consumer, &decider->reason);
     decider->stage = STAGE_OPEN;
@@ -344,7 +358,8 @@ static void fence_done(void *context) {
 
 int decider_fence(struct decider *decider, const int32_t *partitions, size_t count, void *context,
                   void (*done)(void *context, int code)) {
-    if (decider->stage != STAGE_IDLE || decider->stopped || !decider->consumer || !open_transaction(decider))
+    if (decider_is_quiet(decider)) decider_commit(decider);
+    if (decider->stage != STAGE_IDLE || decider->stopped || !decider->consumer || !decider_open(decider))
         return -EAGAIN;
     decider->fence = (struct decider_fence){context, done, count * decider->options.state_count};
     for (size_t i = 0; !decider->code && i < decider->fence.left; i++) {
@@ -359,12 +374,17 @@ int decider_fence(struct decider *decider, const int32_t *partitions, size_t cou
 
 static void run_transaction(struct decider *decider) {
     if (decider->stopped || !decider->consumer) return;
-    if (decider->stage == STAGE_IDLE && (!decider->queue.count || !open_transaction(decider))) return;
+    if (decider->stage == STAGE_IDLE && (!decider->queue.count || !decider_open(decider))) return;
     if (decider->stage != STAGE_OPEN) return;
+    if (decider_is_quiet(decider)) decider->opened_us = clock_monotonic_us(); // the broker has not heard of it yet
     if (!decider->code) decider->code = fill(decider, &decider->reason);
     // A transaction is given up if anything could not be put into it, for whatever reason.
     if (decider->code) decider->code = -EAGAIN;
     size_t left = decider->queue.count;
+    if (decider_is_quiet(decider) && decider->taken < limit_of(decider) && !waiters_count(decider->waiters)) {
+        if (left) loop_timer_again(decider->turn, 0, 0);
+        return;
+    }
     int64_t left_ms = (left ? FULL_MS : HOLD_MS) - (clock_monotonic_us() - decider->opened_us) / 1000;
     bool full = decider->taken >= limit_of(decider) || left_ms <= 0;
     if (decider->code || full || (!left && decider->taken < MANY))

@@ -94,6 +94,8 @@ void waiters_fail(struct waiters *waiters, size_t place, int64_t offset, int cod
     call_due(waiters);
 }
 
+size_t waiters_count(const struct waiters *waiters) { return waiters->count; }
+
 void waiters_free(struct waiters *waiters) {
     if (!waiters) return;
     waiters->max = 0; // nobody new

@@ -10,6 +10,8 @@ typedef void waiters_fn(void *context, int code);
 struct waiters *waiters_new(uv_loop_t *loop, size_t max);
 void waiters_free(struct waiters *waiters); /* all get -ECANCELED; NULL is fine */
 
+size_t waiters_count(const struct waiters *waiters);
+
 /* -EAGAIN: too many. place: the partition, as the caller numbers them. */
 int waiters_add(struct waiters *waiters, size_t place, int64_t offset, int64_t deadline_us, void *context,
                 waiters_fn *done);

@@ -10,7 +10,7 @@
  * handle_user, notice, feed_change, comment_command, comment_subject, comment, comment_text, comment_reaction, comment_refusal,
  * comment_ban, moderation_entry, comment_wide, comment_change, location_reports, nearby_mute,
  * audit_entry, follower_command, visibility, notice_command, notice_settings, friend_approach,
- * link_command, user_links):
+ * link_command, user_links, place_command, user_place, place_state, place_event, place_told):
  *
  *     struct location { int64_t user; int32_t lat, lng; int64_t time; enum location_kind kind; ... };
  *     enum location_kind { LOCATION_REPORT, LOCATION_JOIN, ... };      // enum name + symbol, e.g. FRIENDSHIP_STATE_FRIENDS is

@@ -14,14 +14,18 @@
 #include "event/private.h"
 #include "event/wire.h"
 
+enum { HISTORY_ROW_V1_SCHEMA_ID = 7 };
 enum {
     BLOCK_SIZE = 64 * 1024,
     BLOCK_MAX = 64 * 1024 * 1024, /* of other writers, packed or not */
     HEADER_MAX = 1024 * 1024,
     SYNC_SIZE = 16,
     CRC_SIZE = 4,
-    READ_SIZE = 64 * 1024
+    READ_SIZE = 64 * 1024,
+    ROW_V1_LACKS = 6 /* bytes at the end: six details that are not said, each a byte */
 };
+
+static const uint8_t NOTHING_SAID[ROW_V1_LACKS] = {1, 1, 1, 1, 1, 1};
 
 static const char MAGIC[] = {'O', 'b', 'j', 1};
 
@@ -30,6 +34,7 @@ static const char MAGIC[] = {'O', 'b', 'j', 1};
 struct container_writer {
     struct container_output output;
     char *name;
+    bool detailed;
     uint8_t sync[SYNC_SIZE];
     struct buffer rows, packed; /* packed: the header too, until it is written */
     int64_t count;              /* rows of this block */
@@ -48,7 +53,8 @@ static void header_put(struct container_writer *writer, int64_t end) {
     header_put_text(header, "avro.codec");
     header_put_text(header, "snappy");
     header_put_text(header, "avro.schema");
-    header_put_text(header, event_schema_find(HISTORY_ROW_SCHEMA_ID)->json);
+    header_put_text(header,
+                    event_schema_find(writer->detailed ? HISTORY_ROW_SCHEMA_ID : HISTORY_ROW_V1_SCHEMA_ID)->json);
     if (end >= 0) {
         char number[24];
         snprintf(number, sizeof number, "%" PRId64, end);
@@ -59,10 +65,12 @@ static void header_put(struct container_writer *writer, int64_t end) {
     buffer_append(header, writer->sync, SYNC_SIZE);
 }
 
-struct container_writer *container_writer_new(const char *name, int64_t end, const struct container_output *output) {
+struct container_writer *container_writer_new(const char *name, int64_t end, bool detailed,
+                                              const struct container_output *output) {
     struct container_writer *writer = MEM_NEW(&(struct container_writer){
         .output = *output,
         .name = mem_string(name),
+        .detailed = detailed,
         .rows = {.data = NULL},
         .packed = {.data = NULL},
     });
@@ -102,7 +110,13 @@ static int flush(struct container_writer *writer, struct error *error) {
 
 int container_writer_append(struct container_writer *writer, const struct history_row *row, struct error *error) {
     uint8_t *start = buffer_reserve(&writer->rows, HISTORY_ROW_SIZE_MAX);
-    buffer_commit(&writer->rows, (size_t)(history_row_write(start, row) - start));
+    size_t size = (size_t)(history_row_write(start, row) - start);
+    if (!writer->detailed) {
+        size -= ROW_V1_LACKS;
+        if (memcmp(start + size, NOTHING_SAID, ROW_V1_LACKS) != 0)
+            return error_set(error, -EINVAL, "%s: a row says more than the file can", writer->name);
+    }
+    buffer_commit(&writer->rows, size);
     writer->count++;
     return writer->rows.size >= BLOCK_SIZE ? flush(writer, error) : 0;
 }
@@ -165,6 +179,7 @@ struct container_reader {
     struct container_input input;
     char *name;
     history_row_reader *read; /* of the version that the file was written in */
+    bool detailed;
     struct codec *codec;
     container_unpack *unpack;
     int64_t end;
@@ -270,6 +285,7 @@ static int header_use(struct container_reader *reader, const char *key, const ch
     if (strcmp(key, "avro.codec") == 0) return codec_use(reader, value, error);
     if (strcmp(key, "avro.schema") == 0) {
         reader->read = reader_for(value);
+        reader->detailed = reader->read == history_row_reader_of(HISTORY_ROW_SCHEMA_ID);
         return reader->read ? 0 : damaged(reader, "not a file of HistoryRow", error);
     }
     if (strcmp(key, "starling.end") == 0) {
@@ -327,6 +343,8 @@ int container_reader_new(const char *name, const struct container_input *input, 
         *out = reader;
     return code;
 }
+
+bool container_reader_detailed(const struct container_reader *reader) { return reader->detailed; }
 
 int64_t container_reader_end(const struct container_reader *reader) { return reader->end; }
 

@@ -20,9 +20,11 @@ struct container_output {
     int (*write)(void *context, const void *bytes, size_t size, struct error *error); /* 0 or negative */
 };
 
-/* end: what starling.end is to say; negative: nothing. `name` is for messages. Nothing is written before container_writer_finish or a
+/* end: what starling.end is to say; negative: nothing. detailed: rows may say more than version 1 of HistoryRow can; else the file is of
+ * that version, which sinks of the release before read, and such a row is -EINVAL. `name` is for messages. Nothing is written before container_writer_finish or a
  * full block. The strings are copied. */
-struct container_writer *container_writer_new(const char *name, int64_t end, const struct container_output *output);
+struct container_writer *container_writer_new(const char *name, int64_t end, bool detailed,
+                                              const struct container_output *output);
 int container_writer_append(struct container_writer *writer, const struct history_row *row, struct error *error);
 /* Writes all that was appended, and the header in any case. Nothing may be appended behind it. */
 int container_writer_finish(struct container_writer *writer, struct error *error);
@@ -39,7 +41,8 @@ struct container_input {
 /* Reads the header. A file that is none of HistoryRow, or is damaged, gives -EBADMSG, here as below. */
 int container_reader_new(const char *name, const struct container_input *input, struct container_reader **reader,
                          struct error *error);
-int64_t container_reader_end(const struct container_reader *reader); /* starling.end, -1: it has none */
+int64_t container_reader_end(const struct container_reader *reader);   /* starling.end, -1: it has none */
+bool container_reader_detailed(const struct container_reader *reader); /* of container_writer_new */
 int container_reader_next(struct container_reader *reader, struct history_row *row,
                           struct error *error);              /* 1, 0 end, negative */
 void container_reader_free(struct container_reader *reader); /* NULL is fine */

@@ -11,6 +11,7 @@ static const struct topic_use INGEST[] = {
     {&TOPIC_LOCATIONS, WRITE},
     {&TOPIC_FRIEND_COMMANDS, WRITE},
     {&TOPIC_LINK_COMMANDS, WRITE},
+    {&TOPIC_PLACE_COMMANDS, WRITE},
     {&TOPIC_PROFILES, READ_OR_BURY | WRITE},
     {&TOPIC_SHARING, READ_OR_BURY | WRITE},
     {&TOPIC_NEARBY_MUTES, READ_OR_BURY | WRITE},
@@ -41,6 +42,7 @@ static const struct topic_use ROUTER[] = {
     {&TOPIC_DELIVERIES, WRITE},
     {&TOPIC_COMMAND_OFFSETS, READ | WRITE},
     {&TOPIC_NEARBY_MUTES, READ}, // where approaches are told; gateways and edges bury what cannot be read
+    {&TOPIC_PLACE_EVENTS, READ_OR_BURY},
     {&TOPIC_APPROACHES, WRITE},
 };
 
@@ -97,6 +99,15 @@ static const struct topic_use COMMENTS[] = {
     {&TOPIC_DELIVERIES, WRITE},
 };
 
+static const struct topic_use PLACES[] = {
+    {&TOPIC_LOCATIONS, READ}, // routers bury what cannot be read
+    {&TOPIC_PLACE_COMMANDS, READ_OR_BURY},
+    {&TOPIC_PLACES, READ_OR_BURY | WRITE},
+    {&TOPIC_PLACE_STATES, READ_OR_BURY | WRITE},
+    {&TOPIC_PLACE_EVENTS, READ_OR_BURY | WRITE},
+    {&TOPIC_PLACE_OFFSETS, READ | WRITE},
+};
+
 static const struct topic_use HISTORY_SINK[] = {{&TOPIC_LOCATIONS, READ_OR_BURY}, {&TOPIC_ERASURES, READ_OR_BURY}};
 
 static const struct topic_use MODERATION[] = {
@@ -112,13 +123,16 @@ const struct program PROGRAM_FEED = {
     .name = "starling-feed", .uses = USES(FEED), .member = true, .transactions = true, .follows = true};
 const struct program PROGRAM_COMMENTS = {
     .name = "starling-comments", .uses = USES(COMMENTS), .member = true, .transactions = true, .follows = true};
+const struct program PROGRAM_PLACES = {
+    .name = "starling-places", .uses = USES(PLACES), .member = true, .transactions = true, .follows = true};
 const struct program PROGRAM_HISTORY_SINK = {
     .name = "starling-history-sink", .uses = USES(HISTORY_SINK), .member = true, .follows = true};
 const struct program PROGRAM_MODERATION = {
     .name = "starling-moderation", .uses = USES(MODERATION), .member = true, .follows = true};
 
-static const struct program *const ASKED_BY_INGEST[] = {&PROGRAM_ROUTER,       &PROGRAM_FEED,       &PROGRAM_COMMENTS,
-                                                        &PROGRAM_HISTORY_SINK, &PROGRAM_MODERATION, NULL};
+static const struct program *const ASKED_BY_INGEST[] = {
+    &PROGRAM_ROUTER,     &PROGRAM_FEED, &PROGRAM_COMMENTS, &PROGRAM_PLACES, &PROGRAM_HISTORY_SINK,
+    &PROGRAM_MODERATION, NULL};
 static const struct program *const ASKED_BY_FANOUT[] = {&PROGRAM_ROUTER, &PROGRAM_FEED, NULL};
 
 const struct program PROGRAM_INGEST = {
@@ -126,5 +140,6 @@ const struct program PROGRAM_INGEST = {
 const struct program PROGRAM_FANOUT = {
     .name = "starling-fanout", .uses = USES(FANOUT), .member = true, .follows = true, .peers = ASKED_BY_FANOUT};
 
-const struct program *const PROGRAMS[] = {&PROGRAM_INGEST,   &PROGRAM_ROUTER,       &PROGRAM_FANOUT,     &PROGRAM_FEED,
-                                          &PROGRAM_COMMENTS, &PROGRAM_HISTORY_SINK, &PROGRAM_MODERATION, NULL};
+const struct program *const PROGRAMS[] = {&PROGRAM_INGEST,       &PROGRAM_ROUTER,     &PROGRAM_FANOUT,
+                                          &PROGRAM_FEED,         &PROGRAM_COMMENTS,   &PROGRAM_PLACES,
+                                          &PROGRAM_HISTORY_SINK, &PROGRAM_MODERATION, NULL};

@@ -18,6 +18,6 @@ struct program {
 };
 
 extern const struct program PROGRAM_INGEST, PROGRAM_ROUTER, PROGRAM_FANOUT, PROGRAM_FEED, PROGRAM_COMMENTS,
-    PROGRAM_HISTORY_SINK, PROGRAM_MODERATION;
+    PROGRAM_PLACES, PROGRAM_HISTORY_SINK, PROGRAM_MODERATION;
 
 extern const struct program *const PROGRAMS[]; /* all daemons; NULL-terminated */

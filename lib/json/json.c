@@ -103,6 +103,23 @@ int json_want_int(const json_t *object, const char *key, int64_t min, int64_t ma
     return 0;
 }
 
+int json_want_ints(const json_t *object, const char *key, int64_t min, int64_t max, int64_t *values, size_t most,
+                   size_t *count, struct error *error) {
+    const json_t *found = member(object, key, error);
+    if (!found) return -ENOENT;
+    if (!json_is_array(found) || json_array_size(found) > most)
+        return error_set(error, -EINVAL, "\"%s\" must be a list of at most %zu", key, most);
+    for (size_t i = 0; i < json_array_size(found); i++) {
+        int64_t integer;
+        if (!is_integer(json_array_get(found, i), &integer) || integer < min || integer > max)
+            return error_set(error, -EINVAL, "\"%s\" must be a list of whole numbers from %lld to %lld", key,
+                             (long long)min, (long long)max);
+        values[i] = integer;
+    }
+    *count = json_array_size(found);
+    return 0;
+}
+
 int json_want_real(const json_t *object, const char *key, double min, double max, double *value, struct error *error) {
     const json_t *found = member(object, key, error);
     if (!found) return -ENOENT;

@@ -27,6 +27,9 @@ bool json_given(const json_t *object, const char *key); /* there, and not null: 
 int json_want_text(const json_t *object, const char *key, const char **value, struct error *error); /* borrowed */
 /* A whole number, written in any way that JSON Schema calls an integer: 5.0 and 1.79e12 too, up to 2^53. */
 int json_want_int(const json_t *object, const char *key, int64_t min, int64_t max, int64_t *value, struct error *error);
+/* A list of at most so many. */
+int json_want_ints(const json_t *object, const char *key, int64_t min, int64_t max, int64_t *values, size_t most,
+                   size_t *count, struct error *error);
 int json_want_real(const json_t *object, const char *key, double min, double max, double *value, struct error *error);
 int json_want_bool(const json_t *object, const char *key, bool *value, struct error *error);
 

@@ -17,6 +17,8 @@ int json_want_place(const json_t *object, int64_t time_max, struct json_place *p
     *code = "bad_location";
     if (json_want_real(object, "accuracy", 0, PLACE_ACCURACY_MAX, &accuracy, error) == -EINVAL) return -EINVAL;
     read.accuracy = (int32_t)accuracy;
+    *code = "bad_details";
+    if (json_want_details(object, &read.details, error)) return -EINVAL;
     *place = read;
     return 0;
 }

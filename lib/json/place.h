@@ -1,7 +1,7 @@
-/* A report of a place as phones and apps write it: {"lat":,"lng":,"time":,"accuracy":}, with whatever else stands there. */
+/* A report of a place as phones and apps write it: {"lat":,"lng":,"time":,"accuracy":} and details, with whatever else stands there. */
 #pragma once
 
-#include "json/json.h"
+#include "json/details.h"
 
 enum { PLACE_ACCURACY_MAX = 1000000000 /* metres */ };
 
@@ -9,9 +9,10 @@ struct json_place {
     int32_t lat, lng; /* 1e-7 degrees */
     int64_t time;     /* ms since the epoch, from 0 to the most that was allowed */
     int32_t accuracy; /* metres; -1: not said */
+    struct report_details details;
 };
 
-/* 0, or -EINVAL with the reason in error and *code "bad_location" or "bad_time", as both protocols call it. */
+/* 0, or -EINVAL with the reason in error and *code "bad_location", "bad_time" or "bad_details", as both protocols call it. */
 int json_want_place(const json_t *object, int64_t time_max, struct json_place *place, const char **code,
                     struct error *error);
 

@@ -249,7 +249,8 @@ static size_t begin_commands(struct owner *owner, int32_t partition, const int64
     stages_commands_begin(owner->stages, partition);
     for (size_t c = 0; c < owner->command_count; c++) {
         int64_t offset = commands_begin_at(owner, c, partition, from[c]);
-        decider_begin(owner->options.decider, owner->commands[c], partition, offset < 0 ? 0 : offset);
+        decider_begin(owner->options.decider, owner->commands[c], partition, offset < 0 ? 0 : offset,
+                      owner->command_ends[c * (size_t)owner->options.partitions + (size_t)partition]);
         owner->positions[count++] = at(owner->commands[c], partition, offset);
     }
     return count;

@@ -15,8 +15,11 @@ static bool is_what(const json_t *item, enum notice_kind kind) {
     return what && strcmp(what, NOTICE_WORDS[kind]) == 0;
 }
 
-/* A mention and a reply stay one each: each has a text of its own. */
-static bool gathers(const json_t *item) { return !is_what(item, NOTICE_OF_MENTION) && !is_what(item, NOTICE_OF_REPLY); }
+/* Each of these has a text or a place of its own. */
+static bool gathers(const json_t *item) {
+    return !is_what(item, NOTICE_OF_MENTION) && !is_what(item, NOTICE_OF_REPLY) && !is_what(item, NOTICE_OF_ARRIVED) &&
+           !is_what(item, NOTICE_OF_LEFT);
+}
 
 static json_int_t number_of(const json_t *item, const char *name) {
     return json_integer_value(json_object_get(item, name));

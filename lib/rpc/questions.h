@@ -1,5 +1,5 @@
 /* The questions between daemons, each described once: how its path is written and read, whose owner is asked, and the ranges of its
- * arguments. The answers are described in feed/replies.h, comments/replies.h, router/peer.h, history-sink/query.h and moderation/answers.h.
+ * arguments. The answers are described in feed/replies.h, comments/replies.h, router/peer.h, places/answers.h, history-sink/query.h and moderation/answers.h.
  *
  *     /peer/list/7?relation=following&limit=20&after=12        parts of the path, and arguments of the query
  *
@@ -17,7 +17,7 @@
         X(IDS, "ids"), X(AUTHORS, "authors"), X(SUBJECTS, "subjects"), X(HIDDEN, "hidden"), X(SORT, "sort"),           \
         X(FIRST, "replies"), X(AROUND, "around"), X(LIKES, "likes"), X(REPORTS, "reports"), X(WORDS, "text"),          \
         X(TYPE, "type"), X(REPORTED, "reported"), X(VERSION, "version"), X(EDITS, "edits"), X(READERS, "readers"),     \
-        X(EXTERNAL, "external"), X(SESSION, "session"), X(LINK, "link")
+        X(EXTERNAL, "external"), X(SESSION, "session"), X(LINK, "link"), X(PLACE, "place")
 #define RPC_ENUMERATOR(name, text) RPC_##name
 enum rpc_arg { RPC_END /* of a list */, RPC_ARG_LIST(RPC_ENUMERATOR), RPC_ARGS };
 extern const char *const RPC_NAMES[RPC_ARGS];
@@ -49,8 +49,9 @@ extern const struct rpc_question ASK_FEED, ASK_OLDER, ASK_POSTS, ASK_WRITTEN, AS
     ASK_DEVICES; /* of feeds */
 extern const struct rpc_question ASK_COMMENTS, ASK_REPLIES, ASK_COMMENT, ASK_LIKES, ASK_LIKERS, ASK_SUBJECT,
     ASK_OUTCOME, ASK_COUNTS, ASK_OF_USER, ASK_EDITS; /* of comments processes */
-extern const struct rpc_question ASK_FRIENDS, ASK_FRIENDSHIP, ASK_REQUESTS, ASK_NEARBY, ASK_AUDIENCE, ASK_DISCOVER,
-    ASK_LINKS, ASK_LINK; /* of routers */
+extern const struct rpc_question ASK_FRIENDS, ASK_FRIEND_IDS, ASK_FRIENDSHIP, ASK_REQUESTS, ASK_NEARBY, ASK_AUDIENCE,
+    ASK_DISCOVER, ASK_LINKS, ASK_LINK;                                    /* of routers */
+extern const struct rpc_question ASK_PLACES, ASK_PLACE, ASK_PLACE_EVENTS; /* of places processes */
 extern const struct rpc_question ASK_HISTORY, ASK_WIPED, ASK_SEARCH, ASK_SEARCH_POSTS,
     ASK_REPORTED; /* of sinks, and of moderation */
 

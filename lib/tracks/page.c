@@ -11,6 +11,7 @@ static int parse_item(const json_t *item, struct track_report *report, struct er
     if (!code) code = json_want_int(item, "time", 0, INT64_MAX, &report->time, error);
     if (!code) code = json_want_int(item, "received", INT64_MIN, INT64_MAX, &report->received, error);
     if (code) return code;
+    if (json_want_details(item, &report->details, error)) return -EINVAL;
     report->accuracy = -1;
     return json_given(item, "accuracy") ? json_want_int(item, "accuracy", 0, INT64_MAX, &report->accuracy, error) : 0;
 }

@@ -30,9 +30,15 @@ static void begin_gpx_track(struct buffer *out, int64_t user) {
     buffer_format(out, "<trk><name>%" PRId64 "</name><trkseg>\n", user);
 }
 
+static void put_csv_names(struct buffer *out) {
+    buffer_string(out, "user,time,lat,lng,accuracy,received");
+    for (int i = 0; i < DETAILS_MEMBERS; i++) buffer_format(out, ",%s", DETAILS_NAMES[i]);
+    buffer_byte(out, '\n');
+}
+
 void track_begin(struct track_writer *writer, struct buffer *out, enum track_format format, int64_t user) {
     *writer = (struct track_writer){.format = format, .user = user};
-    if (format == TRACK_CSV) buffer_string(out, "user,time,lat,lng,accuracy,received\n");
+    if (format == TRACK_CSV) put_csv_names(out);
     if (format == TRACK_GEOJSON) buffer_string(out, "{\"type\":\"FeatureCollection\",\"features\":[");
     if (format != TRACK_GPX) return;
     buffer_string(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -48,17 +54,24 @@ static void put_csv(struct buffer *out, const struct track_report *report) {
     json_put_degrees(out, report->lng);
     buffer_byte(out, ',');
     if (report->accuracy >= 0) json_put_int(out, report->accuracy);
-    buffer_format(out, ",%" PRId64 "\n", report->received);
+    buffer_format(out, ",%" PRId64, report->received);
+    for (int i = 0; i < DETAILS_MEMBERS; i++) {
+        buffer_byte(out, ',');
+        details_put(out, &report->details, i);
+    }
+    buffer_byte(out, '\n');
 }
 
-/* ,"accuracy":12,"received":1790000000090} */
+/* ,"accuracy":12,"received":1790000000090}, with details */
 static void put_rest(struct buffer *out, const struct track_report *report) {
     buffer_string(out, ",\"accuracy\":");
     if (report->accuracy >= 0)
         json_put_int(out, report->accuracy);
     else
         buffer_string(out, "null");
-    buffer_format(out, ",\"received\":%" PRId64 "}", report->received);
+    buffer_format(out, ",\"received\":%" PRId64, report->received);
+    json_member_details(out, &report->details);
+    buffer_byte(out, '}');
 }
 
 static void put_jsonl(struct buffer *out, const struct track_report *report) {
@@ -89,8 +102,14 @@ static void put_gpx(struct buffer *out, const struct track_report *report) {
     buffer_format(out, "\"><time>%s</time><extensions>", instant_format(report->time, time));
     if (report->accuracy >= 0)
         buffer_format(out, "<starling:accuracy>%" PRId64 "</starling:accuracy>", report->accuracy);
-    buffer_format(out, "<starling:received>%s</starling:received></extensions></trkpt>\n",
-                  instant_format(report->received, received));
+    buffer_format(out, "<starling:received>%s</starling:received>", instant_format(report->received, received));
+    for (int i = 0; i < DETAILS_MEMBERS; i++) {
+        if (!details_has(&report->details, i)) continue;
+        buffer_format(out, "<starling:%s>", DETAILS_NAMES[i]);
+        details_put(out, &report->details, i);
+        buffer_format(out, "</starling:%s>", DETAILS_NAMES[i]);
+    }
+    buffer_string(out, "</extensions></trkpt>\n");
 }
 
 void track_put(struct track_writer *writer, struct buffer *out, const struct track_report *report) {

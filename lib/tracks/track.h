@@ -1,8 +1,8 @@
 /* A user's stored reports as a file of some kind. Pure; any thread.
  *
- *     jsonl     {"user":7,"time":1790000000000,"lat":39.9,"lng":116.3,"accuracy":12,"received":1790000000090}, one a line
+ *     jsonl     {"user":7,"time":1790000000000,"lat":39.9,"lng":116.3,"accuracy":12,"received":1790000000090} and details, one a line
  *     csv       the same columns, with a line of their names
- *     gpx       GPX 1.1: a track of one segment for each user; accuracy and received are extensions
+ *     gpx       GPX 1.1: a track of one segment for each user; accuracy, received and details are extensions
  *     geojson   RFC 7946: a FeatureCollection of Points, the rest as properties
  */
 #pragma once
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buffer.h"
+#include "json/details.h"
 
 enum track_format { TRACK_JSONL, TRACK_CSV, TRACK_GPX, TRACK_GEOJSON, TRACK_FORMATS };
 
@@ -20,6 +20,7 @@ struct track_report {
     int64_t time;     /* of the report, ms */
     int64_t accuracy; /* metres; -1: unknown */
     int64_t received; /* when Kafka took it, ms */
+    struct report_details details;
 };
 
 /* The format of that name ("gpx"); false: there is none. */

@@ -13,6 +13,8 @@ enum { CURSOR_MAX = 540, PARTITION_DIGITS = 6 };
 const struct belonging BELONGINGS[] = {
     {"friends", BELONGS_TO_ROUTERS, &ASK_FRIENDS, RPC_TEXT(STATE, "all"), RPC_AFTER},
     {"links", BELONGS_TO_ROUTERS, &ASK_LINKS, RPC_INT(LINK, -1), RPC_AFTER},
+    {"places", BELONGS_TO_PLACES, &ASK_PLACES, RPC_INT(OFFSET, -1), RPC_AFTER},
+    {"place-events", BELONGS_TO_PLACES, &ASK_PLACE_EVENTS, RPC_INT(FROM, 0), RPC_AFTER},
     {"following", BELONGS_TO_FEEDS, &ASK_LIST, RPC_TEXT(RELATION, "following"), RPC_AFTER},
     {"followers", BELONGS_TO_FEEDS, &ASK_LIST, RPC_TEXT(RELATION, "followers"), RPC_AFTER},
     {"requesting", BELONGS_TO_FEEDS, &ASK_LIST, RPC_TEXT(RELATION, "requesting"), RPC_AFTER},

@@ -13,11 +13,12 @@ enum belonging_owner {
     BELONGS_TO_MODERATION, /* each process knows all: any partition will do */
     BELONGS_TO_COMMENTS,   /* of all subjects: a kind of theirs lies in each of their partitions */
     BELONGS_TO_SINKS,
+    BELONGS_TO_PLACES,
     BELONGING_OWNERS
 };
 
 struct belonging {
-    const char *name; /* of the kind, as the export says it: of a-z */
+    const char *name; /* of the kind, as the export says it: of a-z and - */
     enum belonging_owner owner;
     const struct rpc_question *question;
     struct rpc_value narrowed; /* of the question, beside the user and the place of the page */

@@ -8,7 +8,7 @@
 #include "json/json.h"
 
 enum { TIME_AT = 8, KIND_AT = 16, NUMBER_AT = 17 };
-enum { NOTICE_V1 = 26, NOTICE_V1_LACKS = 2 /* likes and distance: 0 */ };
+enum { NOTICE_V1 = 26, NOTICE_V1_LACKS = 3 /* likes, distance, place: 0 */, NOTICE_V2 = 129, NOTICE_V2_LACKS = 1 };
 
 const char *const NOTICE_WORDS[NOTICE_KINDS + 1] = {"",
                                                     [NOTICE_OF_FOLLOW] = "follow",
@@ -18,6 +18,8 @@ const char *const NOTICE_WORDS[NOTICE_KINDS + 1] = {"",
                                                     [NOTICE_OF_ACCEPTED] = "accepted",
                                                     [NOTICE_OF_LIKE] = "like",
                                                     [NOTICE_OF_APPROACH] = "approach",
+                                                    [NOTICE_OF_ARRIVED] = "arrived",
+                                                    [NOTICE_OF_LEFT] = "left",
                                                     NULL};
 
 bool notice_is_kind(int64_t kind) { return kind > 0 && kind < NOTICE_KINDS; }
@@ -84,15 +86,22 @@ void notice_put_about(struct buffer *out, const struct notice_key *key, const st
     else
         buffer_string(out, ",\"comment\":null");
     buffer_format(out, ",\"time\":%" PRId64, key->time);
-    if (key->kind != NOTICE_OF_APPROACH) return;
-    buffer_string(out, ",\"distance_m\":");
-    json_put_fixed1(out, (double)notice->distance_dm / 10);
+    if (key->kind == NOTICE_OF_APPROACH) {
+        buffer_string(out, ",\"distance_m\":");
+        json_put_fixed1(out, (double)notice->distance_dm / 10);
+    } else if (key->kind > NOTICE_OF_APPROACH) {
+        buffer_string(out, ",\"place\":");
+        json_put_text(out, notice->place.data, notice->place.size);
+    }
 }
 
 void notice_encode(struct buffer *out, const struct notice *notice) {
     size_t start = out->size;
     event_encode_notice(out, notice);
-    if (notice->what <= NOTICE_REPLY) event_become_older(out, start, NOTICE_V1, NOTICE_V1_LACKS);
+    if (notice->what <= NOTICE_REPLY)
+        event_become_older(out, start, NOTICE_V1, NOTICE_V1_LACKS);
+    else if (notice->what <= NOTICE_APPROACH)
+        event_become_older(out, start, NOTICE_V2, NOTICE_V2_LACKS);
 }
 
 bool notice_mark(const struct notice_settings *settings, struct notice_key *mark) {

@@ -14,6 +14,8 @@ enum notice_kind { /* as in the key */
                    NOTICE_OF_ACCEPTED = 5,
                    NOTICE_OF_LIKE = 6,
                    NOTICE_OF_APPROACH = 7,
+                   NOTICE_OF_ARRIVED = 8,
+                   NOTICE_OF_LEFT = 9,
                    NOTICE_KINDS
 };
 enum { NOTICE_KEY_SIZE = 25, NOTICES_KEPT = 200 /* of a user */ };
@@ -24,7 +26,8 @@ struct notice_key {
     int64_t user; /* who is told */
     int64_t time; /* ms since the epoch */
     enum notice_kind kind;
-    int64_t number; /* the post that mentions, the comment that mentions or replies; else the other user */
+    int64_t number; /* the post that mentions, the comment that mentions or replies; of the last two
+                       a hash of the user and the event's number; else the other user */
 };
 
 void notice_key_write(uint8_t bytes[NOTICE_KEY_SIZE], const struct notice_key *key);
@@ -37,10 +40,10 @@ bool notice_key_read(const void *bytes, size_t size, struct notice_key *key);
 void notice_id_put(struct buffer *out, const struct notice_key *key);
 bool notice_id_read(const char *text, struct notice_key *key);
 
-/* Appends the members "subject", "comment", "time" and, of an approach, "distance_m" of the JSON of a notice: ',"subject":...'. */
+/* Appends the members "subject", "comment", "time" and, of an approach, "distance_m", of the last two kinds "place" of the JSON of a notice: ',"subject":...'. */
 void notice_put_about(struct buffer *out, const struct notice_key *key, const struct notice *notice);
 
-/* Appends its record. The first three kinds are written as processes of the release before can read them. */
+/* Appends its record, in the oldest version that can say it: processes of releases before read those. */
 void notice_encode(struct buffer *out, const struct notice *notice);
 
 /* The newest notice that the user has read; but for the user. False: none. */

@@ -8,12 +8,13 @@
 #include "users/ends.h"
 #include "users/user_key.h"
 
-enum { BITS = 10 }; /* of the parts of the map */
+enum { BITS = 10 };                               /* of the parts of the map */
+enum { MODE = 3, DETAILS = 4, OFFSET_SHIFT = 3 }; /* of its values */
 
 struct sharing_modes {
     struct sharing_modes_options options;
     struct codec *codec;
-    struct maps *maps; /* user -> offset << 2 | mode */
+    struct maps *maps; /* user -> offset << 3 | details << 2 | mode */
     struct ends *ends; /* of modes that are not OFF */
     int64_t ticked;    /* time of the last tick */
     struct metric *users;
@@ -54,7 +55,9 @@ static int apply(void *context, const struct kafka_record *record, struct error 
     if (sharing.until && ended(modes, sharing.until)) sharing.mode = SHARING_OFF;
     ends_set(modes->ends, user, sharing.mode == SHARING_OFF ? 0 : sharing.until);
     bool created;
-    *maps_put(modes->maps, (uint64_t)user, &created) = (uint64_t)record->offset << 2 | (uint64_t)sharing.mode;
+    *maps_put(modes->maps, (uint64_t)user, &created) = (uint64_t)record->offset << OFFSET_SHIFT |
+                                                       (sharing.mode != SHARING_OFF && sharing.details ? DETAILS : 0) |
+                                                       (uint64_t)sharing.mode;
     modes->users->value += created;
     return 0;
 }
@@ -89,13 +92,18 @@ struct copy_definition sharing_modes_copy(struct sharing_modes *modes) {
 
 enum sharing_mode sharing_modes_find(const struct sharing_modes *modes, int64_t user, int64_t *offset) {
     const uint64_t *found = maps_find(modes->maps, (uint64_t)user);
-    if (offset) *offset = found ? (int64_t)(*found >> 2) : -1;
+    if (offset) *offset = found ? (int64_t)(*found >> OFFSET_SHIFT) : -1;
     if (!found) return SHARING_OFF;
     if (ends_soonest(modes->ends) <= modes->ticked) { // the last tick has left some over
         int64_t end = ends_of(modes->ends, user);
         if (end && end <= modes->ticked) return SHARING_OFF;
     }
-    return (enum sharing_mode)(*found & 3);
+    return (enum sharing_mode)(*found & MODE);
+}
+
+bool sharing_modes_details(const struct sharing_modes *modes, int64_t user) {
+    const uint64_t *found = maps_find(modes->maps, (uint64_t)user);
+    return found && *found & DETAILS && sharing_modes_find(modes, user, NULL) != SHARING_OFF;
 }
 
 int64_t sharing_modes_until(const struct sharing_modes *modes, int64_t user) {
@@ -110,8 +118,8 @@ void sharing_modes_tick(struct sharing_modes *modes) {
     modes->ticked = options->now(options->context);
     for (size_t i = 0; i < SHARING_MODES_A_TICK && ends_take(modes->ends, modes->ticked, &user, &time); i++) {
         uint64_t *value = maps_find(modes->maps, (uint64_t)user);
-        int64_t offset = (int64_t)(*value >> 2);
-        *value = (uint64_t)offset << 2 | SHARING_OFF;
+        int64_t offset = (int64_t)(*value >> OFFSET_SHIFT);
+        *value = (uint64_t)offset << OFFSET_SHIFT | SHARING_OFF;
         if (options->on_change) options->on_change(options->context, user, SHARING_OFF, offset);
     }
 }

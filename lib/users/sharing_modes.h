@@ -26,6 +26,9 @@ struct copy_definition sharing_modes_copy(struct sharing_modes *modes);
 /* The user's mode, and the offset of its record (-1: there is none; NULL: not wanted). */
 enum sharing_mode sharing_modes_find(const struct sharing_modes *modes, int64_t user, int64_t *offset);
 
+/* The user shares, and friends are told what the phone says beside the place. */
+bool sharing_modes_details(const struct sharing_modes *modes, int64_t user);
+
 /* When the user's mode ends, ms; 0: it has no end, or is OFF. */
 int64_t sharing_modes_until(const struct sharing_modes *modes, int64_t user);
 

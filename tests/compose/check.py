@@ -21,7 +21,7 @@ from harness.cluster import Metrics
 from harness.truth import caught_up, compare, read_lists, settle
 from harness.waiting import eventually, now_ms
 
-OPS = {'ingest': 9110, 'router': 9120, 'fanout': 9130, 'feed': 9150, 'comments': 9160, 'history-sink': 9140, 'moderation': 9170}
+OPS = {'ingest': 9110, 'router': 9120, 'fanout': 9130, 'feed': 9150, 'comments': 9160, 'places': 9180, 'history-sink': 9140, 'moderation': 9170}
 INSTANCES = (1, 2)
 BROKER = 'kafka-2'
 CITY = 60

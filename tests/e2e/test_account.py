@@ -14,7 +14,7 @@ from harness.waiting import eventually
 
 @pytest.fixture(scope='module')
 def everything(make_module_cluster):
-    return make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000}).start(feeds=1, comments=1, moderators=1)
+    return make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000}).start(feeds=1, comments=1, places=1, moderators=1)
 
 
 @pytest.fixture(scope='module')
@@ -81,10 +81,11 @@ def test_decisions_of_moderators_are_exported_without_who_made_them(everything, 
 
 def test_the_end_of_sharing_is_exported(everything, user):
     until = int(time.time() * 1000) + 3_600_000
-    everything.http(user).ok('PUT', '/v1/sharing', json={'mode': 'friends', 'until': until})
+    everything.http(user).ok('PUT', '/v1/sharing', json={'mode': 'friends', 'until': until, 'details': True})
     eventually(lambda: next(iter_pages(everything.http(user)))['items'][0]['until'] == until, what='the gateway follows')
     line, = everything.starling('export', user, '--kinds', 'account').stdout.splitlines()
-    assert (json.loads(line)['item']['sharing'], json.loads(line)['item']['until']) == ('friends', until)
+    item = json.loads(line)['item']
+    assert (item['sharing'], item['until'], item['details']) == ('friends', until, True)
 
 
 def test_an_export_begins_where_it_is_told(ada):
@@ -125,8 +126,9 @@ def test_cursors_of_exports_say_nothing_about_others(everything, users):
 def test_who_has_nothing_exports_nothing(everything, user):
     pages = list(iter_pages(everything.http(user)))
     assert list(dict.fromkeys(page['kind'] for page in pages)) == list(KINDS)
-    assert pages[0]['items'] == [{'user': user, 'name': None, 'avatar_url': None, 'bio': None, 'url': None, 'sharing': 'off', 'until': None, 'nearby_muted': [],
-                                  'handle': None, 'visibility': 'everybody', 'notices': {'read': None, 'preferences': TOLD}}]
+    assert pages[0]['items'] == [{'user': user, 'name': None, 'avatar_url': None, 'bio': None, 'url': None, 'sharing': 'off', 'until': None,
+                                  'details': False, 'nearby_muted': [], 'handle': None, 'visibility': 'everybody',
+                                  'notices': {'read': None, 'preferences': TOLD}}]
     assert not any(page['items'] for page in pages[1:])
 
 

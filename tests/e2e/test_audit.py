@@ -13,7 +13,7 @@ SOMEBODY, ANOTHER, MODERATOR = 71, 72, 79
 
 @pytest.fixture(scope='module')
 def watched(make_module_cluster):
-    return make_module_cluster().start(feeds=1, comments=1, moderators=1)
+    return make_module_cluster().start(feeds=1, comments=1, places=1, moderators=1)
 
 
 class Audit:

@@ -18,7 +18,7 @@ def test_the_page_names_every_topic_of_state():
     definitions = (REPOSITORY / 'lib/event/topics.def').read_text()
     state = set(re.findall(r'^TOPIC\(\w+, "([\w-]+)", \w+, COMPACTED,', definitions, re.MULTILINE))
     assert len(state) > 20 and state - set(topics_to_copy()) == {
-        'command-offsets', 'feed-offsets', 'comment-offsets', 'feed-watches', 'comment-watches', 'devices', 'links'}
+        'command-offsets', 'feed-offsets', 'comment-offsets', 'feed-watches', 'comment-watches', 'devices', 'links', 'place-offsets'}
 
 
 def seen(cluster, people, subject):

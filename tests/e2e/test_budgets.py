@@ -7,7 +7,7 @@ from harness.broker import REPOSITORY
 
 ROW = re.compile(r'^\| `(\w+)` \| (\w+) \| ([^|]+) \| ([^|]+) \| [^|]+ \| ([a-z, -]+) \|$', re.MULTILINE)
 UNITS = {None: 1, 'KiB': 1 << 10, 'MiB': 1 << 20, 'GiB': 1 << 30}
-DAEMONS = ('ingest', 'router', 'fanout', 'feed', 'comments', 'history-sink', 'moderation')
+DAEMONS = ('ingest', 'router', 'fanout', 'feed', 'comments', 'places', 'history-sink', 'moderation')
 SERIES = re.compile(r'^starling_budget_(limit|per_second)\{what="(\w+)",by="(\w+)"\}$')
 
 
@@ -41,7 +41,7 @@ def in_force(make_module_cluster) -> dict[tuple[str, str, str], dict[str, float]
     settings = {key: known[key] for _, _, keys, _, _ in table() for key in keys}
     owners = {key: daemons for _, _, keys, _, daemons in table() for key in keys}
     cluster = make_module_cluster(settings={f'{daemon}:{key}': value for key, value in settings.items() for daemon in owners[key]})
-    cluster.start(feeds=1, comments=1, moderators=1)
+    cluster.start(feeds=1, comments=1, places=1, moderators=1)
     found = {}
     for daemon in cluster.daemons:
         for series, value in daemon.metrics().items():

@@ -93,7 +93,7 @@ def letters_of(cluster, topic):
 def test_letters_of_a_forgotten_user_go_and_those_of_others_stay(make_cluster, users):
     """As they were, with their times and reasons; and replay leaves out what is still there of users who were forgotten."""
     ada, ben, eve = users(3)
-    cluster = make_cluster(settings={'history-sink:history.roll.s': 1}).start(routers=1, fanouts=0, sinks=1, feeds=1, comments=1, moderators=1)
+    cluster = make_cluster(settings={'history-sink:history.roll.s': 1}).start(routers=1, fanouts=0, sinks=1, feeds=1, comments=1, places=1, moderators=1)
     for user in ben, ada, eve, ada, ben:
         cluster.topics.produce('profiles', user, b'\x07junk-%d' % user)
     cluster.topics.produce('sharing', eve, b'\x07junk')

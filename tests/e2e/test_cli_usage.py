@@ -10,7 +10,7 @@ from harness.processes import clean_environment
 
 COMMANDS = ['topics', 'graph', 'follows', 'watch', 'replay', 'history', 'posts', 'feed', 'comments', 'status', 'dlq',
             'trace', 'export', 'forget', 'moderate']
-DAEMONS = ['ingest', 'router', 'fanout', 'feed', 'comments', 'history-sink', 'moderation']
+DAEMONS = ['ingest', 'router', 'fanout', 'feed', 'comments', 'places', 'history-sink', 'moderation']
 
 
 def run(*arguments, timeout=30, **more):

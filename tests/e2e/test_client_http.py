@@ -17,7 +17,7 @@ from harness.waiting import eventually, now_ms
 @pytest.fixture(scope='module')
 def world(make_module_cluster):
     return make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000, 'router:discover.delay.s': 1,
-                                         'router:discover.user.rate': 0}).start(feeds=1, comments=1, moderators=1)
+                                         'router:discover.user.rate': 0}).start(feeds=1, comments=1, places=1, moderators=1)
 
 
 @pytest.fixture(params=sorted(DOORS))
@@ -54,12 +54,12 @@ def test_friends_are_asked_for_accepted_named_and_blocked(people):
 def test_places_are_shared_reported_found_and_kept(people):
     (ada, a), (ben, b), _ = people
     a('addFriend', ben), b('addFriend', ada)
-    assert a('getSharing') == {'mode': 'off', 'until': None}
+    assert a('getSharing') == {'mode': 'off', 'until': None, 'details': False}
     here, there = ({'lat': lat, 'lng': lng} for lat, lng in (HOME, at(300)))
     error = refused(a, 'report', [here])
     assert (error.kind, error.code) == ('Forbidden', 'sharing_off')
     ends = now_ms() + 3_600_000
-    assert a('setSharing', 'friends', ends) == {'mode': 'friends', 'until': ends}
+    assert a('setSharing', 'friends', ends) == {'mode': 'friends', 'until': ends, 'details': False}
     b('setProfile', name='Ben'), b('setSharing', 'friends')
     earlier, now = now_ms() - 60_000, now_ms()
     assert a('report', [{**here, 'time': earlier}, {**here, 'time': now, 'accuracy': 12}]) == {'accepted': 2, 'sharingOff': 0, 'refused': []}
@@ -80,6 +80,25 @@ def test_places_are_shared_reported_found_and_kept(people):
         assert (error.kind, 'lat is ' in error.message) == ('InvalidPosition', True)
     told = a('report', [here, {**here, 'time': ends}])
     assert (told['accepted'], [one['time'] for one in told['refused']]) == (1, [ends])
+
+
+def test_friends_are_told_what_phones_say(people):
+    (ada, a), (ben, b), _ = people
+    a('addFriend', ben), b('addFriend', ada)
+    said = {'battery': 0.5, 'charging': True, 'speed': 1.5, 'course': 270.5, 'activity': 'walking', 'verticalAccuracy': 3}
+    b('setSharing', 'friends')
+    assert a('setSharing', 'friends', None, True)['details'] is True
+    eventually(lambda: a('getSharing')['details'], what='the gateway knows')
+
+    def told():
+        for api in a, b:
+            api('report', [{'lat': HOME[0], 'lng': HOME[1], 'accuracy': 12, **said}])
+        return [{name: one.get(name) for name in (*said, 'accuracy')} for one in b('getNearby')['items']]
+
+    eventually(lambda: told() == [{**said, 'accuracy': 12}], what='what the phone says')
+    assert not [name for one in a('getNearby')['items'] for name in said if one.get(name) is not None]
+    history = eventually(lambda: b.all('getHistory'), what='the history')
+    assert {name: history[-1].get(name) for name in said} == said
 
 
 def test_a_link_shows_the_place_to_whoever_has_it(people):
@@ -103,6 +122,27 @@ def test_a_link_shows_the_place_to_whoever_has_it(people):
     a('setSharing', 'off')
     eventually(lambda: refused(b, 'getLinkPlace', rounded['url']).code == 'link_over')
     assert refused(b, 'getLinkPlace', 'x' * 60).code == 'no_link'
+
+
+def test_places_of_mine_and_who_is_told_of_them(people):
+    (ada, a), (ben, b), _ = people
+    a('addFriend', ben), b('addFriend', ada)
+    a('setSharing', 'friends'), b('setSharing', 'friends')
+    here = {'lat': round(HOME[0], 7), 'lng': round(HOME[1], 7)}
+    home = a('setPlace', 'home', name='Home', radiusM=100, tell=[ben], **here)
+    assert home == {'id': 'home', 'name': 'Home', 'radiusM': 100, 'tell': [ben], **here}
+    assert a('setPlace', 'work', name='Work', lat=1.5, lng=2, radiusM=50_000, tell='me')['tell'] == 'me'
+    assert [place['id'] for place in a.all('getPlaces', limit=1)] == ['home', 'work'] and a('getPlace', 'home') == home
+    a('report', [{'lat': HOME[0], 'lng': HOME[1]}])
+    event, = eventually(lambda: a.all('getPlaceEvents', limit=1), what='she has arrived')
+    assert (event['place'], event['name'], event['what']) == ('home', 'Home', 'arrived') and abs(event['time'] - now_ms()) < 60_000
+    assert a('getPlaceEvents', to=event['time'])['items'] == [] and event['number'] > 0
+    notice, = eventually(lambda: [one for one in b('getNotices')['items'] if one['what'] == 'arrived'], what='he is told')
+    assert (notice['user'], notice['place'], notice['time']) == (ada, 'Home', event['time'])
+    assert (refused(b, 'getPlace', 'home').kind, refused(b, 'getPlace', 'home').code) == ('NotFound', 'no_place')
+    assert refused(a, 'setPlace', 'home', name='', radiusM=100, tell='me', **here).code == 'bad_place'
+    a('deletePlace', 'home')
+    assert refused(a, 'deletePlace', 'home').code == 'no_place' and [place['id'] for place in a('getPlaces')['items']] == ['work']
 
 
 def test_friends_are_muted_and_see_only_about_where_one_is(people):
@@ -200,6 +240,9 @@ def test_lists_have_names_and_handles(people):
     for call, arguments in ('getFollowers', [ada]), ('getFollowing', [ada]), ('getFriends', []):
         eventually(lambda: told(a.all(call, *arguments, limit=1)) == wanted, what=call)
     eventually(lambda: c('follow', ben) and told(a.all('getKnownFollowers', ben, limit=1)) == wanted[1:], what='whom I know')
+    assert c('addFriend', ben) and b('addFriend', cleo)
+    eventually(lambda: told(a.all('getMutualFriends', ben, limit=1)) == wanted[1:], what='a friend of both')
+    assert a('getMutualFriends', ben)['total'] == 1 and refused(a, 'getMutualFriends', ada).code == 'same_user'
     for call in 'getUser', 'getProfileOf':
         shown = a(call, ben)
         assert (shown['name'], shown['bio'], shown['url']) == ('Ben', 'Sails', 'https://b.example')
@@ -280,7 +323,8 @@ def test_notices_are_counted_marked_as_read_and_chosen(people):
     assert a('acceptFollower', ben)
     eventually(lambda: [(one['what'], one['user']) for one in b('getNotices')['items']] == [('accepted', ada)], what='the acceptance')
     told = a('getNoticePreferences')
-    assert set(told) == {'follow', 'request', 'accepted', 'mention', 'reply', 'like', 'approach'} and told['like'] != {'live': False, 'push': True}
+    assert set(told) == {'follow', 'request', 'accepted', 'mention', 'reply', 'like', 'approach', 'arrived', 'left'}
+    assert told['like'] != {'live': False, 'push': True}
     assert a('setNoticePreferences', {'like': {'live': False, 'push': True}}) == {**told, 'like': {'live': False, 'push': True}}
     assert a('getNoticePreferences')['like'] == {'live': False, 'push': True}
     assert refused(a, 'markNoticesRead', 'x').code == 'bad_until'

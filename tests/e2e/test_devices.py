@@ -17,7 +17,7 @@ BEAT_S, SILENT_S = 1, 4
 def cluster(make_module_cluster):
     """Two edges. Each run beats every second, and is silent after four."""
     cluster = make_module_cluster(settings={'fanout:edge.devices.beat.s': BEAT_S, 'feed:devices.silent.s': SILENT_S})
-    cluster.start(fanouts=1, feeds=1, comments=1, moderators=1)
+    cluster.start(fanouts=1, feeds=1, comments=1, places=1, moderators=1)
     add_edge(cluster)
     return cluster
 

@@ -488,7 +488,7 @@ def test_an_edge_ends_in_order_while_the_broker_is_away(make_cluster, broker, us
 
 ODD = [('locations', 4), ('friend-commands', 4), ('friendships', 4), ('profiles', 4), ('sharing', 3), ('deliveries', 4),
        ('command-offsets', 4), ('follow-commands', 4), ('follower-commands', 4), ('post-commands', 4), ('name-commands', 4),
-       ('notice-commands', 4), ('directory-commands', 4), ('link-commands', 4), ('links', 4),
+       ('notice-commands', 4), ('directory-commands', 4), ('link-commands', 4), ('links', 4), ('place-commands', 4), ('place-events', 4),
        ('feed-watches', 4), ('bans', 4), ('nearby-mutes', 4), ('devices', 4), ('device-ends', 4)]
 
 

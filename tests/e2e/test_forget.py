@@ -14,12 +14,13 @@ from harness.waiting import eventually
 from test_history import read_file
 
 NOTHING = {'profile', 'sharing', 'handle', 'friends', 'following', 'followers', 'requests', 'muted', 'posts', 'comments', 'likes', 'notices',
-           'devices', 'history'}
+           'places', 'devices', 'history'}
 
 
 @pytest.fixture(scope='module')
 def everything(make_module_cluster):
-    return make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 2000, 'history-sink:history.roll.s': 1}).start(feeds=1, comments=1, moderators=1)
+    return make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 2000, 'history-sink:history.roll.s': 1}).start(
+        feeds=1, comments=1, places=1, moderators=1)
 
 
 def forget(http):
@@ -48,7 +49,7 @@ def check_gone(some):
     assert [(report['subject'], report['what']) for report in some.exported()['reports']] == [(f'post:{some.theirs["id"]}', 'report')]
     eventually(lambda: [(c['text'], c['state']) for c in some.exported()['comments']] == [(None, 'deleted')], what='the search follows')
     assert some.exported()['account'] == [{'user': user, 'name': None, 'avatar_url': None, 'bio': None, 'url': None, 'sharing': 'off', 'until': None,
-                                          'nearby_muted': [], 'handle': None, 'visibility': 'everybody',
+                                          'details': False, 'nearby_muted': [], 'handle': None, 'visibility': 'everybody',
                                           'notices': {'read': None, 'preferences': TOLD}}]
     assert cluster.http(some.fan).get(f'/v1/profiles/{user}').status_code == 404
     assert cluster.http(some.fan).get(f'/v1/handles/{some.handle}').status_code == 404
@@ -79,7 +80,7 @@ def test_a_user_is_forgotten_everywhere(everything, users):
         'history_files': 1, 'topics': 14 * 24, 'dead_letters': 185}
     assert report == {'user': some.user, 'state': 'forgotten', 'at': None, 'removed': {
         'profile': 1, 'sharing': 1, 'handle': 1, 'friends': 2, 'following': 1, 'followers': 1, 'requests': 2, 'muted': 2, 'posts': 3,
-        'comments': 1, 'likes': 2, 'notices': 4, 'devices': 1}}
+        'comments': 1, 'likes': 2, 'notices': 4, 'places': 1, 'devices': 1}}
     check_gone(some)
     check_topics(some)
     check_history(some)

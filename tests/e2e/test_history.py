@@ -16,6 +16,7 @@ import pytest
 import requests
 from confluent_kafka import Producer
 
+from harness.archive import DETAILS
 from harness.http import Http, pages_of
 from harness.records import decode, encode, history_rows, user_key
 from harness.waiting import eventually, now_ms
@@ -27,10 +28,13 @@ SECONDS = {'history-sink:history.roll.s': 1}
 NAME = re.compile(r'date=(\d{4}-\d\d-\d\d)/hour=(\d\d)/(\d{5})-(\d{19})\.avro')
 MERGED = re.compile(r'hours/date=(\d{4}-\d\d-\d\d)/hour=(\d\d)/(\d{5})-(\d{19})-(\d{19})\.avro')
 
+ACTIVITIES = 'unknown', 'still', 'walking', 'running', 'cycling', 'driving', 'transit'
+
 
 def location(user, number, kind='REPORT', time=None):
     return {'user': user, 'lat': 399_847_000 + number, 'lng': -1_163_184_000 + number, 'kind': kind, 'session': 0,
-            'route': -1, 'opted': -1, 'time': now_ms() if time is None else time, 'accuracy': number % 50 - 1}
+            'route': -1, 'opted': -1, 'time': now_ms() if time is None else time, 'accuracy': number % 50 - 1,
+            **({'battery': number % 1001, 'activity': number % 7} if number % 3 == 0 else {})}
 
 
 def away_from_the_hour():
@@ -100,6 +104,7 @@ def wanted_rows(cluster):
         if record is not None and record.get('kind') in ROWS and on_earth(record):
             found[message.partition, message.offset] = {
                 **{field: record[field] for field in ('user', 'lat', 'lng', 'time', 'accuracy')},
+                **{field: record.get(field, -1) for field in DETAILS},
                 'received': message.timestamp, 'partition': message.partition, 'offset': message.offset}
     return found
 
@@ -112,7 +117,8 @@ def read_file(path):
     """Its rows, and the offset behind what it covers."""
     with open(path, 'rb') as stream:
         reader = fastavro.reader(stream)
-        rows = [{**row, 'time': ms(row['time']), 'received': ms(row['received'])} for row in reader]
+        unsaid = dict.fromkeys(DETAILS, -1)  # files of rows that all lack them lack the columns
+        rows = [{**unsaid, **row, 'time': ms(row['time']), 'received': ms(row['received'])} for row in reader]
         return rows, int(reader.metadata['starling.end'])
 
 
@@ -217,7 +223,8 @@ def answer_of(rows, start=0, end=2**63):
     for row in ordered:
         first.setdefault((row['time'], row['lat'], row['lng']), row)
     return [{'lat': row['lat'] / 1e7, 'lng': row['lng'] / 1e7, 'time': row['time'], 'received': row['received'],
-             'accuracy': None if row['accuracy'] < 0 else row['accuracy']}
+             'accuracy': None if row['accuracy'] < 0 else row['accuracy'],
+             **({'battery': row['battery'] / 1000, 'activity': ACTIVITIES[row['activity']]} if row['battery'] >= 0 else {})}
             for row in first.values() if start <= row['time'] < end]
 
 

@@ -2,6 +2,7 @@
 ingest/gateway.c, ingest/limits.c, ingest/owners.c, ingest/products.c, ingest/write.c, ingest/nearby/friends.c, ingest/nearby/locations.c,
 ingest/nearby/nearby.c, ingest/nearby/parts.c, ingest/nearby/profiles.c, ingest/nearby/sharing.c and lib/users/user_copies.c."""
 import functools
+import json
 import re
 import socket
 import subprocess
@@ -53,6 +54,29 @@ def test_a_report(shared_cluster, member):
     assert opted == offsets[user.to_bytes(8, 'big')]
 
 
+DETAILS = {'battery': 0.57, 'charging': True, 'speed_mps': 1.389, 'course': 270.25, 'activity': 'walking', 'vertical_accuracy_m': 3.5}
+DETAILS_STORED = {'battery': 570, 'charging': 1, 'speed': 1389, 'course': 27025, 'activity': 2, 'vertical_accuracy': 350}
+
+
+def test_details_are_kept_with_a_report(shared_cluster, member):
+    user, http = member
+    body = {'locations': [report(time=1000), report(time=1001, **DETAILS), report(time=1002, battery=0, charging=False)]}
+    http.ok('POST', '/v1/locations', json=body)
+    http.ok('POST', '/v1/locations', data=avro({'time': 1003, **DETAILS_STORED}), headers=AVRO)
+    plain, full, some, binary = said(shared_cluster, user)
+    assert 'battery' not in plain  # written as version 1
+    assert DETAILS_STORED.items() <= full.items() and DETAILS_STORED.items() <= binary.items()
+    assert (some['battery'], some['charging'], some['speed'], some['shown']) == (0, 0, -1, False)
+    rows = eventually(lambda: len(rows := http.ok('GET', '/v1/history')['items']) == 4 and rows, 20)
+    assert [{name: row[name] for name in row.keys() & DETAILS.keys()} for row in rows] == \
+        [{}, DETAILS, {'battery': 0, 'charging': False}, DETAILS]
+    lines = http.get('/v1/history', headers={'Accept': 'text/csv'}).text.splitlines()
+    assert lines[0].endswith(',received,battery,charging,speed_mps,course,activity,vertical_accuracy_m')
+    assert lines[1].endswith(',,,,,,') and lines[2].endswith(',0.57,true,1.389,270.25,walking,3.5')
+    lines = [json.loads(line) for line in http.get('/v1/history', headers={'Accept': 'application/x-ndjson'}).text.splitlines()]
+    assert DETAILS.items() <= lines[1].items() and lines[2]['battery'] == 0
+
+
 def test_several_reports_in_order(shared_cluster, member):
     user, http = member
     body = {'locations': [report(time=1000 + i) for i in range(5)]}
@@ -80,6 +104,8 @@ BAD_REPORTS = [
     (400, 'bad_time', {'time': -1}), (400, 'bad_time', {'time': '0'}), (400, 'bad_time', {'time': 0.5}),
     (400, 'bad_time', {'time': 1 << 47}), (400, 'bad_time', {'time': None}), (400, 'bad_time', {'time': 4_000_000_000_000}),
     (400, 'bad_user', {'user': 'me'}), (400, 'bad_user', {'user': -1}), (400, 'bad_user', {'user': None}),
+    (400, 'bad_details', {'battery': 1.1}), (400, 'bad_details', {'charging': 1}), (400, 'bad_details', {'speed_mps': -1}),
+    (400, 'bad_details', {'course': 361}), (400, 'bad_details', {'activity': 'flying'}), (400, 'bad_details', {'vertical_accuracy_m': None}),
     (400, 'bad_location', {'accuracy': None}), (403, 'not_your_user', {'user': 1}),
 ]
 
@@ -153,6 +179,7 @@ def test_bad_avro_is_named_and_produces_nothing(shared_cluster, member):
     for status, code, fields in [
             (400, 'bad_location', {'lat': 900_000_001}), (400, 'bad_location', {'lng': -1_800_000_001}), (400, 'bad_location', {'accuracy': -2}),
             (400, 'bad_time', {'time': -1}), (400, 'bad_time', {'time': 1 << 47}), (400, 'bad_time', {'time': 4_000_000_000_000}),
+            (400, 'bad_details', {'battery': 1001}), (400, 'bad_details', {'activity': 7}), (400, 'bad_details', {'speed': -2}),
             (400, 'bad_user', {'user': -2}), (403, 'not_your_user', {'user': 1})]:
         refused = problem(http.post('/v1/locations', data=avro({}, fields), headers=AVRO), status, code)
         assert refused['detail'].startswith('locations[1]') and refused['index'] == 1
@@ -201,7 +228,7 @@ ENDPOINTS = [('POST', '/v1/locations'), ('POST', '/v1/owntracks'), ('GET', '/v1/
              ('DELETE', '/v1/friends/5'), ('PUT', '/v1/blocks/5'), ('DELETE', '/v1/blocks/5'), ('GET', '/v1/audience'), ('POST', '/v1/friendships'),
              ('GET', '/v1/history'), ('GET', '/v1/nearby'), ('GET', '/v1/discover'), ('GET', '/v1/nearby/mutes'),
              ('GET', '/v1/devices'), ('PUT', '/v1/nearby/mutes/5'), ('DELETE', '/v1/nearby/mutes/5'), ('PUT', '/v1/friends/5/rounded'),
-             ('DELETE', '/v1/friends/5/rounded'), ('GET', '/v1/links'), ('POST', '/v1/links'),
+             ('DELETE', '/v1/friends/5/rounded'), ('GET', '/v1/links'), ('POST', '/v1/links'), ('GET', '/v1/places'), ('GET', '/v1/places/events'),
              ('POST', '/v1/posts'), ('PUT', '/v1/posts/5'), ('DELETE', '/v1/posts/5'), ('GET', '/v1/posts/5/edits'),
              ('PUT', '/v1/posts/5/like'), ('DELETE', '/v1/posts/5/like'),
              ('GET', '/v1/posts/5/likes'), ('GET', '/v1/feed'),
@@ -209,7 +236,7 @@ ENDPOINTS = [('POST', '/v1/locations'), ('POST', '/v1/owntracks'), ('GET', '/v1/
              ('GET', '/v1/visibility'), ('PUT', '/v1/visibility'),
              ('PUT', '/v1/follows/5'), ('DELETE', '/v1/follows/5'), ('PUT', '/v1/mutes/5'), ('DELETE', '/v1/mutes/5'),
              ('GET', '/v1/posts/5'), ('GET', '/v1/users'), ('GET', '/v1/users/5'), ('GET', '/v1/users/5/posts'), ('GET', '/v1/users/5/followers'),
-             ('GET', '/v1/users/5/followers/known'),
+             ('GET', '/v1/users/5/followers/known'), ('GET', '/v1/users/5/mutual-friends'),
              ('GET', '/v1/users/5/following'), ('PUT', '/v1/handle'), ('DELETE', '/v1/handle'), ('GET', '/v1/handles/ada'), ('GET', '/v1/notices'),
              ('PUT', '/v1/notices/read'), ('GET', '/v1/notices/preferences'), ('PUT', '/v1/notices/preferences'),
              ('GET', '/v1/export'), ('GET', '/v1/me'), ('DELETE', '/v1/me'), ('POST', '/v1/posts/5/report'), ('POST', '/v1/users/5/report')]
@@ -222,16 +249,18 @@ TEMPLATES = [(method, '/v1/comments/{type}/{id}' + path) for method, path in OF_
     ('GET', '/v1/moderation/comments'), ('PUT', '/v1/moderation/comments/{type}/{id}/{comment}'),
     ('GET', '/v1/moderation/posts'), ('PUT', '/v1/moderation/posts/{id}'), ('GET', '/v1/moderation/users'),
     ('PUT', '/v1/moderation/bans/{user}'), ('DELETE', '/v1/moderation/bans/{user}'), ('DELETE', '/v1/devices/{id}'),
-    ('DELETE', '/v1/links/{id}'), ('GET', '/v1/externals'), ('GET', '/v1/externals/{external}')]
+    ('DELETE', '/v1/links/{id}'), ('GET', '/v1/places/{id}'), ('PUT', '/v1/places/{id}'), ('DELETE', '/v1/places/{id}'),
+    ('GET', '/v1/externals'), ('GET', '/v1/externals/{external}')]
 FILLED = [(method, path.format(type='site', id=5, comment=5, user=5, external='x')) for method, path in TEMPLATES]
 NOT_OF_USERS = {'/v1/locations', '/v1/profiles/5', '/v1/friendships', '/v1/users', '/v1/users/5', '/v1/users/5/posts', '/v1/users/5/followers',
                 '/v1/users/5/following', '/v1/handles/ada', '/v1/posts/5/likes', '/v1/posts/5/edits'}  # a gateway may ask for these
 OF_USERS = [(method, path) for method, path in ENDPOINTS if path not in NOT_OF_USERS and (method, path) != ('GET', '/v1/posts/5')] + [
-    ('DELETE', '/v1/links/5'), ('POST', '/v1/comments/site/x'), ('DELETE', '/v1/comments/site/x/5'), ('PUT', '/v1/comments/site/x/5/like'),
+    ('DELETE', '/v1/links/5'), ('GET', '/v1/places/5'), ('PUT', '/v1/places/5'), ('DELETE', '/v1/places/5'),
+    ('POST', '/v1/comments/site/x'), ('DELETE', '/v1/comments/site/x/5'), ('PUT', '/v1/comments/site/x/5/like'),
     ('GET', '/v1/users/5/comments'), ('GET', '/v1/subjects/site/x/outcome')]
 OPEN = {('GET', '/v1/config'), ('GET', '/v1/openapi.yaml'), ('GET', '/v1/links/{secret}/place')}  # need no token
 WRITTEN = 'locations', 'friend-commands', 'profiles', 'sharing', 'follow-commands', 'follower-commands', 'post-commands', 'name-commands', 'notice-commands', \
-    'comment-commands', 'bans', 'nearby-mutes', 'device-ends', 'link-commands'
+    'comment-commands', 'bans', 'nearby-mutes', 'device-ends', 'link-commands', 'place-commands'
 
 
 def test_no_token_or_a_bad_one_does_nothing_anywhere(shared_cluster, user):
@@ -739,12 +768,12 @@ def test_readyz_tells_what_nobody_owns(make_cluster):
         assert answer.status_code == 200 and answer.json()['ready'] is True
         return set(answer.json()['cannot_serve'])
 
-    eventually(lambda: cannot_serve() == {'friends', 'history', 'feed', 'comments', 'search'}, 30)
+    eventually(lambda: cannot_serve() == {'friends', 'history', 'feed', 'comments', 'places', 'search'}, 30)
     cluster.add('router')
     feed = cluster.add('feed')
-    eventually(lambda: cannot_serve() == {'history', 'comments', 'search'}, 20)
+    eventually(lambda: cannot_serve() == {'history', 'comments', 'places', 'search'}, 20)
     assert feed.stop() == 0
-    eventually(lambda: cannot_serve() == {'history', 'comments', 'search', 'feed'}, 20)
+    eventually(lambda: cannot_serve() == {'history', 'comments', 'places', 'search', 'feed'}, 20)
 
 
 def test_a_gateway_says_that_it_shares_its_port(make_cluster):

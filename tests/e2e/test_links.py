@@ -295,7 +295,7 @@ def test_sharing_that_ends_by_itself_closes_it_for_good(town, visitor, ada):
 
 
 def test_who_is_forgotten_has_no_links(make_module_cluster, users):
-    cluster = make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000}).start(fanouts=0, feeds=1, comments=1)
+    cluster = make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000}).start(fanouts=0, feeds=1, comments=1, places=1)
     user, = users(1)
     cluster.share(user)
     cluster.report_http(user, *HOME)

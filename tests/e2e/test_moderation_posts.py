@@ -18,7 +18,7 @@ FRESH_S = 2  # after the answer to a decision, it holds everywhere
 def cluster(make_module_cluster):
     return make_module_cluster(settings={
         'ingest:ingest.outcome.wait.ms': 8000, 'comments:comments.user.rate': 0, 'ingest:comments.hot.reads': 3, 'ingest:feed.copies.reads': 3,
-        'ingest:feed.texts.s': 600}).start(ingests=2, feeds=2, comments=1, moderators=1)
+        'ingest:feed.texts.s': 600}).start(ingests=2, feeds=2, comments=1, places=1, moderators=1)
 
 
 @pytest.fixture

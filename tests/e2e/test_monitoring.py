@@ -41,7 +41,7 @@ def test_dashboards_are_what_the_program_writes():
 @pytest.fixture(scope='module')
 def city(make_module_cluster, tmp_path_factory):
     """All daemons at work, with a Prometheus that reads them."""
-    cluster = make_module_cluster(settings={'feed:notify.url': 'http://127.0.0.1:1/notices'}).start(routers=2, feeds=2, comments=1, moderators=1)
+    cluster = make_module_cluster(settings={'feed:notify.url': 'http://127.0.0.1:1/notices'}).start(routers=2, feeds=2, comments=1, places=1, moderators=1)
     feed, comments = Feed(cluster), Commenting(cluster)
     prometheus = Prometheus(cluster, tmp_path_factory.mktemp('prometheus') / 'home')
     prometheus.launch()

@@ -16,7 +16,7 @@ EXAMPLES = 12  # of each request; all of it takes less than a minute
 
 @pytest.fixture(scope='module')
 def every_product(make_module_cluster):
-    return make_module_cluster().start(feeds=1, comments=1, moderators=1)
+    return make_module_cluster().start(feeds=1, comments=1, places=1, moderators=1)
 
 
 @pytest.mark.timeout(400)

@@ -1,5 +1,6 @@
 """POST /v1/owntracks, spoken to as the app's documentation says that it does. Covers ingest/nearby/owntracks.c and Authorization: Basic."""
 import base64
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import requests
@@ -60,8 +61,39 @@ def test_the_app_reports_and_sees_friends(town, users):
         eventually(lambda: phone.screen[ada]['lat'] == pytest.approx(north_of(*HOME, 300)[0], abs=1e-6), 30)
     mine = eventually(lambda: town.http(ada).items('/v1/history'), 30)[0]
     assert mine['accuracy'] == 14
+    assert (mine['battery'], mine['charging'], mine['speed_mps'], mine['vertical_accuracy_m']) == (0.72, False, 0, 3)
+    assert 'course' not in mine and 'activity' not in mine
+    app.report(*north_of(*HOME, 100), batt=100, bs=3, vel=18, cog=90, vac=-1)  # what does not fit is left out
+    newest = eventually(lambda: len(rows := town.http(ada).items('/v1/history')) > 2 and rows[-1], 30)
+    assert (newest['battery'], newest['charging'], newest['speed_mps'], newest['course']) == (1, True, 5, 90)
+    assert 'vertical_accuracy_m' not in newest
     app.report(*HOME, ago_s=3600)  # what the app has kept while it was offline
     assert told(app.report(*HOME)).keys() == {ben, cleo}
+
+
+def test_the_app_is_told_what_friends_show(town, users):
+    ada, ben, cleo, dave = users(4)
+    town.share(ada, ben, cleo, dave)
+    town.befriend((ada, ben), (ada, cleo), (ada, dave))
+    town.http(cleo).ok('PUT', f'/v1/friends/{ada}/rounded')
+    for user in ben, cleo:
+        town.http(user).ok('PUT', '/v1/sharing', json={'mode': 'friends', 'details': True})
+    app = App(town, ada)
+    said = {'acc': 14, 'batt': 72, 'bs': 1, 'vel': 18, 'cog': 271, 'vac': 3}
+
+    def shown():
+        for user in ben, cleo, dave:
+            App(town, user).report(*HOME, **said)
+        friends = told(app.report(*HOME))
+        assert friends.keys() == {ben, cleo, dave}
+        return {user: {name: friends[user][0][name] for name in friends[user][0].keys() & said.keys()} for user in friends}
+
+    eventually(lambda: shown() == {ben: said, cleo: {'acc': 1000}, dave: {}}, 30)
+    town.http(ben).ok('POST', '/v1/locations', json={'lat': HOME[0], 'lng': HOME[1], 'time': now_ms(), 'charging': True, 'activity': 'driving'})
+    place = eventually(lambda: (now := told(app.report(*HOME))[ben][0]).get('bs') == 2 and now, 30)
+    assert not place.keys() & (said.keys() - {'bs'})
+    town.http(ben).ok('PUT', '/v1/sharing', json={'mode': 'friends'})
+    eventually(lambda: 'bs' not in told(app.report(*HOME))[ben][0], 30)
 
 
 def test_what_is_no_place_is_taken_and_lost(town, user):
@@ -113,5 +145,9 @@ def test_who_reports_too_fast_waits(make_cluster):
     cluster.share(7)
     app = App(cluster, 7)
     message = {'_type': 'location', 'lat': 1, 'lon': 1, 'tst': now_ms() // 1000}
-    assert [app.said(message) for _ in range(2)] == [[], []]  # no router is there to tell who is near
-    problem(app.post(message), 429, 'too_many_reports', retry=True)
+    assert app.said(message) == []  # no router is there to tell who is near
+    with ThreadPoolExecutor(20) as pool:  # at once: each answer waits for a router, and the budget is filled up meanwhile
+        refused = [answer for answer in pool.map(lambda _: app.post(message), range(20)) if answer.status_code != 200]
+    assert refused
+    for answer in refused:
+        problem(answer, 429, 'too_many_reports', retry=True)

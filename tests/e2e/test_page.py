@@ -17,13 +17,13 @@ WIRE_M = 0.06  # distances on the wire have one decimal; the page computes its o
 
 @pytest.fixture(scope='module')
 def shared_cluster(make_module_cluster):
-    """With a feed process, as the page asks for the feed. Strangers are told of each other soon."""
-    return make_module_cluster(settings={'router:discover.delay.s': 1}).start(feeds=1)
+    """With a feed and a places process, as the page asks for both. Strangers are told of each other soon."""
+    return make_module_cluster(settings={'router:discover.delay.s': 1}).start(feeds=1, places=1)
 
 
 @pytest.fixture
 def cluster(make_cluster):
-    return make_cluster().start(feeds=1)
+    return make_cluster().start(feeds=1, places=1)
 
 
 @pytest.fixture(params=[WIDE, PHONE], ids=['wide', 'phone'])

@@ -13,7 +13,7 @@ UNAVAILABLE = r'^Failed to load resource: the server responded with a status of 
 @pytest.fixture(scope='module')
 def feed(make_module_cluster):
     return Feed(make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000, 'fanout:edge.drain.s': 1}).start(
-        sinks=0, feeds=1, comments=1))
+        sinks=0, feeds=1, comments=1, places=1))
 
 
 @pytest.fixture(params=[WIDE, PHONE], ids=['wide', 'phone'])

@@ -18,7 +18,7 @@ def stage(make_module_cluster, tmp_path_factory):
         {'type': 'Feature', 'properties': {'name': str(number)}, 'geometry': {'type': 'Point', 'coordinates': [116.3, 39.9]}}
         for number in range(4000)]}))
     ground.with_name('city.geojson.gz').write_bytes(gzip.compress(ground.read_bytes()))
-    return make_module_cluster(settings={'ingest:web.map.geojson': ground}).start(feeds=1, comments=1)
+    return make_module_cluster(settings={'ingest:web.map.geojson': ground}).start(feeds=1, comments=1, places=1)
 
 
 def test_the_first_friend_stands_before_250_kilobytes_and_before_the_map(stage, browser, users):

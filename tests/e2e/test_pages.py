@@ -94,7 +94,7 @@ def first_minutes(cluster, shell, number, change=lambda block: block):
 
 @pytest.mark.slow
 def test_the_five_minutes_of_the_readme(make_cluster, tmp_path):
-    cluster = make_cluster(settings={'history-sink:history.roll.s': 1}).start(feeds=1, comments=1, moderators=1)
+    cluster = make_cluster(settings={'history-sink:history.roll.s': 1}).start(feeds=1, comments=1, places=1, moderators=1)
     cluster.http(279).ok('PUT', '/v1/profile', json={'name': 'Ole Berg'})
     cluster.share(279)
     cluster.report_http(279, 52.52, 13.405)
@@ -119,7 +119,7 @@ def test_the_five_minutes_with_the_ids_of_a_provider(make_cluster, tmp_path):
     names = {279: 'ole', 1001: 'mira.sund', 1002: 'noor', 1003: 'waad-x_3'}
     with Provider() as provider:
         provider.publish('one')
-        cluster = make_cluster(settings=settings_of(provider)).start(feeds=1, comments=1, moderators=1)
+        cluster = make_cluster(settings=settings_of(provider)).start(feeds=1, comments=1, places=1, moderators=1)
         people = People(cluster, provider)
         number = {user: people.me(name)['user'] for user, name in names.items()}
         people.http('ole').ok('PUT', '/v1/sharing', json={'mode': 'friends'})
@@ -138,7 +138,7 @@ def test_the_five_minutes_with_the_ids_of_a_provider(make_cluster, tmp_path):
 @pytest.mark.timeout(400)
 def test_the_examples_of_the_commands(make_cluster, tmp_path):
     cluster = make_cluster(partitions=16, delivery_partitions=64, settings={'history-sink:history.roll.s': 1})
-    cluster.start(feeds=1, comments=1, moderators=1)
+    cluster.start(feeds=1, comments=1, places=1, moderators=1)
     shell = Shell(cluster, tmp_path, {7: cluster.token(7)})
     cluster.share(7, 8)
     cluster.befriend((7, 8))

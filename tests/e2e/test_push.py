@@ -22,7 +22,7 @@ _numbers = itertools.count()
 
 @pytest.fixture(scope='module')
 def town(make_module_cluster):
-    return make_module_cluster().start(feeds=1, comments=1)  # all that a user is forgotten by
+    return make_module_cluster().start(feeds=1, comments=1, places=1)  # all that a user is forgotten by
 
 
 @pytest.fixture(scope='module')

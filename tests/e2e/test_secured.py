@@ -24,6 +24,7 @@ RARE = {  # what the others cannot bring about in a minute
     ('User:starling-ingest', 'WRITE', 'device-ends'): 'a user ends a session',
     ('User:starling-feed', 'WRITE', 'devices'): 'an edge died, and its sessions are forgotten minutes later',
     ('User:starling-ingest', 'WRITE', 'erasures'): 'a user is forgotten',
+    ('User:starling-ingest', 'WRITE', 'place-commands'): 'a user makes a place',
     ('User:starling-ingest', 'WRITE', 'directory-commands'): 'a user whom a sign-in provider knows by a text is forgotten',
     ('User:starling-feed', 'WRITE', 'directory-commands'): 'such a user signs in for the first time',
     ('User:starling-router', 'WRITE', 'friend-commands'): 'somebody has more friends than may be, because two were made at once',
@@ -47,7 +48,7 @@ def secured(make_secured_cluster, secured_broker):
     lines = cluster.starling('topics', 'acls', '--command-config', secured_broker.command_config).stdout.splitlines()
     secured_broker.add_acls(set().union(*map(acls_in_line, lines)))
     cluster.create_topics()
-    return cluster.start(feeds=1, comments=1, moderators=1, topics=False)
+    return cluster.start(feeds=1, comments=1, places=1, moderators=1, topics=False)
 
 
 def acls_of(cluster, *programs) -> list[dict]:

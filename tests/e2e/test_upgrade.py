@@ -9,9 +9,10 @@ import pytest
 from drills.world import World
 from harness.cluster import build_folder
 from harness.releases import Missing, last_release
+from harness.waiting import now_ms
 
-# The order of docs/OPERATIONS.md, "Upgrading": those who are asked before those who ask, and edges before routers.
-TIERS = 'feed', 'moderation', 'comments', 'fanout', 'router', 'history-sink', 'ingest'
+# The order of docs/OPERATIONS.md, "Upgrading": those who are asked before those who ask, and who reads reports before who writes them.
+TIERS = 'feed', 'moderation', 'comments', 'router', 'history-sink', 'fanout', 'ingest'
 WITHIN_S = 20  # lists, timelines, threads: as long as a kill may take
 CALM_S = 10
 
@@ -26,6 +27,13 @@ def exchange(daemon, folder):
 
 def is_of(daemon, folder):
     return pathlib.Path(f'/proc/{daemon.pid}/exe').resolve() == (folder / f'starling-{daemon.kind}').resolve()
+
+
+def tell_details(world, user):
+    """Records that the last release cannot read: it passes them over when it is back."""
+    http = world.cluster.http(user)
+    http.ok('PUT', '/v1/sharing', json={'mode': 'friends', 'details': True})
+    http.ok('POST', '/v1/locations', json={'lat': 39.98, 'lng': 116.31, 'time': now_ms(), 'battery': 0.5})
 
 
 @pytest.fixture
@@ -72,6 +80,8 @@ def test_a_rolling_upgrade_from_the_last_release(release, tmp_path, monkeypatch)
         for kind, daemons in tiers.items():
             step(f'all of {kind}', lambda rest=daemons[1:] or daemons: upgrade(rest))
         world.authors.follows_change = True
+        teller, = world.users(1)
+        tell_details(world, teller)
         step('all are new', lambda: time.sleep(CALM_S))
         world.authors.follows_change = False
         for kind in reversed(TIERS):
@@ -81,6 +91,7 @@ def test_a_rolling_upgrade_from_the_last_release(release, tmp_path, monkeypatch)
             step(f'{kind} again', lambda daemons=daemons: upgrade(daemons))
         world.authors.follows_change = True
         step('all are new again', lambda: time.sleep(CALM_S))
+        assert world.cluster.http(teller).ok('GET', '/v1/sharing')['details']
         print(f'compared: {world.check()}')
         world.end()
     finally:

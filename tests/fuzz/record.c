@@ -47,6 +47,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     CHECK(device_end);
     CHECK(link_command);
     CHECK(user_links);
+    CHECK(place_command);
+    CHECK(user_place);
+    CHECK(place_state);
+    CHECK(place_event);
+    CHECK(place_told);
     CHECK(post_command);
     CHECK(post);
     CHECK(post_text);

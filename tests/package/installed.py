@@ -28,7 +28,7 @@ import urllib.request
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'e2e'))
 from harness.broker import Broker
 
-OPS = {'ingest': 9110, 'router': 9120, 'fanout': 9130, 'history-sink': 9140, 'feed': 9150, 'comments': 9160, 'moderation': 9170}
+OPS = {'ingest': 9110, 'router': 9120, 'fanout': 9130, 'history-sink': 9140, 'feed': 9150, 'comments': 9160, 'moderation': 9170, 'places': 9180}
 SETTINGS = '/etc/starling/starling.properties'
 INSTANCES = {  # of templates, with what each has of its own; the edges share their port
     'router@1': (9121, 'ops.listen=127.0.0.1:9121\npeer.listen=127.0.0.1:9221\ndata.dir=/var/lib/starling/router-1\n'),

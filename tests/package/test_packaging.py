@@ -14,7 +14,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / 'packaging'
-KINDS = ('ingest', 'router', 'fanout', 'feed', 'comments', 'history-sink', 'moderation')
+KINDS = ('ingest', 'router', 'fanout', 'feed', 'comments', 'places', 'history-sink', 'moderation')
 DOCUMENT, STARLING, LOAD, PROGRAMS = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1), pathlib.Path(sys.argv.pop(1))
 
 

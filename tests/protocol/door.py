@@ -8,7 +8,7 @@ import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'clients/python'))
-from starling_client import Exported, NoticePreference, Report, StarlingApi
+from starling_client import Details, Exported, NoticePreference, Report, StarlingApi
 
 
 def snake(name):
@@ -21,22 +21,31 @@ def plain(value):
         return plain({'kind': value.kind, **value.item})
     if dataclasses.is_dataclass(value):
         value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.name != '_more'}
+        if isinstance(value.get('details'), Details):
+            value |= {name: said for name, said in dataclasses.asdict(value.pop('details')).items() if said is not None}
     if isinstance(value, dict):
         return {re.sub('_(.)', lambda letter: letter[1].upper(), name): plain(text_of(name, item)) for name, item in value.items()}
     return list(map(plain, value)) if isinstance(value, (list, tuple)) else value
 
 
 def text_of(name, item):
-    if name == 'users':
+    if name in ('users', 'tell') and not isinstance(item, str):
         return list(map(str, item))
     return str(item) if name in ('user', 'owner') and item is not None else item
+
+
+def report_of(given):
+    names = {field.name for field in dataclasses.fields(Details)}
+    given = {snake(name): value for name, value in given.items()}
+    return Report(**{name: value for name, value in given.items() if name not in names},
+                  details=Details(**{name: value for name, value in given.items() if name in names}))
 
 
 def arguments_of(function, given):
     """Users as numbers, also in lists, and reports and preferences as what they are."""
     for value, parameter in zip(given, inspect.signature(function).parameters.values()):
         if isinstance(value, list):
-            yield [Report(**one) if isinstance(one, dict) else int(one) for one in value]
+            yield [report_of(one) if isinstance(one, dict) else int(one) for one in value]
         elif isinstance(value, dict):
             yield {kind: NoticePreference(**one) for kind, one in value.items()}
         else:
@@ -45,7 +54,8 @@ def arguments_of(function, given):
 
 async def called(api, call, arguments=(), options=None, all=False):
     function = getattr(api, snake(call))
-    made = function(*arguments_of(function, arguments), **{snake(name): value for name, value in (options or {}).items()})
+    made = function(*arguments_of(function, arguments), **{snake(name): list(map(int, value)) if name == 'tell' and isinstance(value, list) else value
+                                                            for name, value in (options or {}).items()})
     return plain([item async for item in api.all(made)] if all else await made)
 
 

@@ -201,7 +201,7 @@ def test_fastavro_reads_our_history_files(tmp_path):
     with file.open('rb') as stream:
         reader = fastavro.reader(stream)
         assert list(reader) == [with_datetimes(row) for row in rows]
-        assert json.loads(reader.metadata['avro.schema']) == json.loads((SCHEMAS / 'history-row-v1.avsc').read_text())
+        assert json.loads(reader.metadata['avro.schema']) == json.loads((SCHEMAS / 'history-row-v2.avsc').read_text())
         assert reader.codec == 'snappy'
 
 

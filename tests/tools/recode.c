@@ -32,6 +32,8 @@ static void show_location(struct buffer *out, const struct location *record) {
     put_long(out, "route", record->route);
     put_long(out, "opted", record->opted);
     put_long(out, "accuracy", record->accuracy);
+    PUT_DETAILS(out, record);
+    put_bool(out, "shown", record->shown);
 }
 
 static void show_friend_command(struct buffer *out, const struct friend_command *record) {
@@ -64,6 +66,7 @@ static void show_sharing(struct buffer *out, const struct sharing *record) {
     static const char *const modes[] = {"OFF", "FRIENDS", "PUBLIC"};
     put_symbol(out, "mode", modes, record->mode);
     put_long(out, "until", record->until);
+    put_bool(out, "details", record->details);
 }
 
 static void show_nearby_mute(struct buffer *out, const struct nearby_mute *record) {
@@ -83,6 +86,7 @@ static void show_history_row(struct buffer *out, const struct history_row *recor
     put_long(out, "received", record->received);
     put_long(out, "partition", record->partition);
     put_long(out, "offset", record->offset);
+    PUT_DETAILS(out, record);
 }
 
 static void put_bytes(struct buffer *out, const char *name, const uint8_t *bytes, size_t size) {
@@ -142,8 +146,8 @@ static void show_roster(struct buffer *out, int64_t session, bool complete, cons
 }
 
 static void show_nearby_item(struct buffer *out, const struct nearby_item *item) {
-    static const char *const kinds[] = {"Move",   "Roster",     "Digest",      "Self",         "Left",
-                                        "Parted", "Superseded", "RoundedMove", "RoundedRoster"};
+    static const char *const kinds[] = {"Move",   "Roster",     "Digest",      "Self",          "Left",
+                                        "Parted", "Superseded", "RoundedMove", "RoundedRoster", "DetailedMove"};
     buffer_format(out, "\"item\": {\"%s\": {", kinds[item->kind]);
     switch (item->kind) {
     case NEARBY_ITEM_MOVE:
@@ -154,6 +158,14 @@ static void show_nearby_item(struct buffer *out, const struct nearby_item *item)
         break;
     case NEARBY_ITEM_ROSTER:
         show_roster(out, item->roster.session, item->roster.complete, &item->roster.friends);
+        break;
+    case NEARBY_ITEM_DETAILED_MOVE:
+        put_long(out, "user", item->detailed_move.user);
+        put_long(out, "lat", item->detailed_move.lat);
+        put_long(out, "lng", item->detailed_move.lng);
+        put_long(out, "time", item->detailed_move.time);
+        put_long(out, "accuracy", item->detailed_move.accuracy);
+        PUT_DETAILS(out, &item->detailed_move);
         break;
     case NEARBY_ITEM_ROUNDED_MOVE:
         put_long(out, "user", item->rounded_move.user);
@@ -284,7 +296,8 @@ static void show_handle_user(struct buffer *out, const struct handle_user *recor
 }
 
 static void show_notice(struct buffer *out, const struct notice *record) {
-    static const char *const whats[] = {"FOLLOW", "MENTION", "REPLY", "REQUEST", "ACCEPTED", "LIKE", "APPROACH"};
+    static const char *const whats[] = {"FOLLOW", "MENTION",  "REPLY",   "REQUEST", "ACCEPTED",
+                                        "LIKE",   "APPROACH", "ARRIVED", "LEFT"};
     put_symbol(out, "what", whats, record->what);
     put_long(out, "user", record->user);
     put_text(out, "subject", record->subject);
@@ -292,6 +305,7 @@ static void show_notice(struct buffer *out, const struct notice *record) {
     put_long(out, "time", record->time);
     put_long(out, "likes", record->likes);
     put_long(out, "distance_dm", record->distance_dm);
+    put_text(out, "place", record->place);
 }
 
 static void show_notice_command(struct buffer *out, const struct notice_command *record) {
@@ -357,6 +371,60 @@ static void show_user_links(struct buffer *out, const struct user_links *record)
         close_object(out);
     }
     buffer_string(out, "], ");
+}
+
+static void show_place_command(struct buffer *out, const struct place_command *record) {
+    static const char *const kinds[] = {"PUT", "DELETE", "FORGET"};
+    put_symbol(out, "kind", kinds, record->kind);
+    put_long(out, "user", record->user);
+    put_text(out, "id", record->id);
+    put_text(out, "name", record->name);
+    put_long(out, "lat", record->lat);
+    put_long(out, "lng", record->lng);
+    put_long(out, "radius", record->radius);
+    put_bool(out, "friends", record->friends);
+    put_longs(out, "users", record->users);
+}
+
+static void show_user_place(struct buffer *out, const struct user_place *record) {
+    put_long(out, "slot", record->slot);
+    put_text(out, "name", record->name);
+    put_long(out, "lat", record->lat);
+    put_long(out, "lng", record->lng);
+    put_long(out, "radius", record->radius);
+    put_bool(out, "friends", record->friends);
+    put_longs(out, "users", record->users);
+    put_long(out, "since", record->since);
+}
+
+static void show_place_state(struct buffer *out, const struct place_state *record) {
+    put_long(out, "offset", record->offset);
+    put_long(out, "newest", record->newest);
+    put_long(out, "left", record->left);
+    put_long(out, "inside", record->inside);
+    put_long(out, "number", record->number);
+    put_long(out, "first", record->first);
+    put_bool(out, "bare", record->bare);
+}
+
+static void show_place_event(struct buffer *out, const struct place_event *record) {
+    static const char *const whats[] = {"ARRIVED", "LEFT"};
+    put_text(out, "place", record->place);
+    put_text(out, "name", record->name);
+    put_symbol(out, "what", whats, record->what);
+    put_long(out, "time", record->time);
+    put_bool(out, "friends", record->friends);
+    put_longs(out, "users", record->users);
+    put_long(out, "offset", record->offset);
+}
+
+static void show_place_told(struct buffer *out, const struct place_told *record) {
+    static const char *const whats[] = {"ARRIVED", "LEFT"};
+    put_long(out, "user", record->user);
+    put_long(out, "number", record->number);
+    put_text(out, "name", record->name);
+    put_symbol(out, "what", whats, record->what);
+    put_long(out, "time", record->time);
 }
 
 static void show_friend_approach(struct buffer *out, const struct friend_approach *record) {
@@ -552,6 +620,11 @@ static int recode(struct codec *codec, const struct buffer *value, struct buffer
     case DEVICE_END_SCHEMA_ID: RECODE(device_end);
     case LINK_COMMAND_SCHEMA_ID: RECODE(link_command);
     case USER_LINKS_SCHEMA_ID: RECODE(user_links);
+    case PLACE_COMMAND_SCHEMA_ID: RECODE(place_command);
+    case USER_PLACE_SCHEMA_ID: RECODE(user_place);
+    case PLACE_STATE_SCHEMA_ID: RECODE(place_state);
+    case PLACE_EVENT_SCHEMA_ID: RECODE(place_event);
+    case PLACE_TOLD_SCHEMA_ID: RECODE(place_told);
     case COMMENT_COMMAND_SCHEMA_ID: RECODE(comment_command);
     case COMMENT_SUBJECT_SCHEMA_ID: RECODE(comment_subject);
     case COMMENT_SCHEMA_ID: RECODE(comment);
@@ -641,7 +714,7 @@ static int write_file(const char *path) {
     FILE *file = fopen(path, "wbx");
     if (!file) return fail_errno(path);
     struct container_writer *writer =
-        container_writer_new(path, -1, &(struct container_output){.context = file, .write = stream_write});
+        container_writer_new(path, -1, true, &(struct container_output){.context = file, .write = stream_write});
     int rc = 0;
     while (rc == 0 && next_value(&value)) {
         struct history_row row;

@@ -494,7 +494,7 @@ static void hide(struct world *w) {
         if (!w->sharing[user]) map_put(off, (uint64_t)user, NULL);
     lists_void(w->screens, off);
     for (int i = 0; i < w->sessions.count; i++)
-        if (hash_u64(w->hiding++) % 2) nearby_remove_all(&w->sessions.items[i]->nearby, off);
+        if (hash_u64(w->hiding++) % 2) nearby_change_all(&w->sessions.items[i]->nearby, off);
     map_free(off);
 }
 

@@ -1,8 +1,8 @@
 # Debian packages: built here, built twice and compared, and tried in a fresh Debian.
 # shellcheck shell=bash
 
-PACKAGE_PROGRAMS=(starling starling-ingest starling-router starling-fanout starling-feed starling-comments starling-history-sink
-    starling-moderation starling-load)
+PACKAGE_PROGRAMS=(starling starling-ingest starling-router starling-fanout starling-feed starling-comments starling-places
+    starling-history-sink starling-moderation starling-load)
 
 # The last commit's time stands for the time of a build, so that the same commit gives the same bytes.
 package_epoch() { git -C "$ROOT" log -1 --format=%ct 2>/dev/null || stat -c %Y "$ROOT/CMakeLists.txt"; }

@@ -1,12 +1,12 @@
 # The whole pipeline on this machine: up, down, status.
 # shellcheck shell=bash
 
-DAEMONS=(ingest router fanout feed comments history-sink moderation)
+DAEMONS=(ingest router fanout feed comments places history-sink moderation)
 
 DEMO=$RUN/demo # what the page's demonstration has
 
-declare -A OPS_PORT=([ingest]=9110 [router]=9120 [fanout]=9130 [history-sink]=9140 [feed]=9150 [comments]=9160 [moderation]=9170)
-declare -A PEER_PORT=([ingest]=9210 [router]=9220 [fanout]=9230 [history-sink]=9240 [feed]=9250 [comments]=9260 [moderation]=9270)
+declare -A OPS_PORT=([ingest]=9110 [router]=9120 [fanout]=9130 [history-sink]=9140 [feed]=9150 [comments]=9160 [moderation]=9170 [places]=9180)
+declare -A PEER_PORT=([ingest]=9210 [router]=9220 [fanout]=9230 [history-sink]=9240 [feed]=9250 [comments]=9260 [moderation]=9270 [places]=9280)
 
 # The settings that a daemon needs to be a part of this pipeline. instance counts from 0.
 daemon_properties() {
@@ -270,7 +270,7 @@ command_up() {
 
     say "Starting the daemons"
     declare -A wanted=([ingest]=1 [router]=$routers [fanout]=$fanouts [feed]=$feeds [comments]=$comments
-        [history-sink]=$sinks [moderation]=1)
+        [places]=1 [history-sink]=$sinks [moderation]=1)
     for kind in "${DAEMONS[@]}"; do
         for ((instance = 0; instance < wanted[$kind]; instance++)); do start_daemon "$kind" "$instance"; done
     done

@@ -9,13 +9,14 @@
 #include "history-sink/history_sink.h"
 #include "ingest/ingest.h"
 #include "moderation/moderation.h"
+#include "places/places.h"
 #include "router/router.h"
 #include "json/json.h"
 #include "tools/document/document.h"
 
 const struct service_definition *const DOCUMENT_DAEMONS[] = {
-    &INGEST_SERVICE,   &ROUTER_SERVICE,       &FANOUT_SERVICE,     &FEED_SERVICE,
-    &COMMENTS_SERVICE, &HISTORY_SINK_SERVICE, &MODERATION_SERVICE, NULL};
+    &INGEST_SERVICE, &ROUTER_SERVICE,       &FANOUT_SERVICE,     &FEED_SERVICE, &COMMENTS_SERVICE,
+    &PLACES_SERVICE, &HISTORY_SINK_SERVICE, &MODERATION_SERVICE, NULL};
 
 static void print_member(const char *before, const char *key, const char *value) {
     struct buffer out = {.size = 0};

@@ -4,8 +4,24 @@ export interface LatLng {
     readonly lng: number;
 }
 
-/** A friend who is near. */
-export interface Friend extends LatLng {
+/** What a phone says beside the place; absent: it does not. */
+export interface Details {
+    /** 0 to 1. */
+    readonly battery?: number;
+    readonly charging?: boolean;
+    /** Metres a second. */
+    readonly speed?: number;
+    /** Degrees, clockwise from north. */
+    readonly course?: number;
+    readonly activity?: 'still' | 'walking' | 'running' | 'cycling' | 'driving' | 'transit' | 'unknown';
+    /** Metres. */
+    readonly verticalAccuracy?: number;
+}
+
+/** A friend who is near. Details, and the accuracy: of friends who share them. */
+export interface Friend extends LatLng, Details {
+    /** Metres. */
+    readonly accuracy?: number;
     /** User id, 0 to 2^63-1 in decimal: a number would not hold it. */
     readonly user: string;
     /** null: no profile yet. */
@@ -106,7 +122,7 @@ export interface ClientOptions {
     /** The name of this device, which my list of devices shows: 1 to 64 bytes. */
     device?: string;
     /** My position. Without it, and until move(), I see no friends and am seen by none; feeds can be watched all the same. */
-    position?: LatLng & { accuracy?: number };
+    position?: LatLng & { accuracy?: number } & Details;
     /** Moves closer together than this make one report. Default 1000. */
     throttleMs?: number;
     /**
@@ -168,7 +184,7 @@ export class StarlingClient {
     /** A newer token of the same user: renews an open connection, or opens the one that ended for want of it. */
     renew(token: Token): void;
     /** I am here now. @throws InvalidPosition */
-    move(position: LatLng & { accuracy?: number }): void;
+    move(position: LatLng & { accuracy?: number } & Details): void;
     /** Twenty more in the list. */
     more(): void;
     /**
@@ -337,6 +353,8 @@ export interface Sharing {
     readonly mode: SharingMode;
     /** When sharing ends by itself, ms since the epoch; null: it has no end, or is off. */
     readonly until: number | null;
+    /** Friends who see the exact place are told accuracy and details, too. */
+    readonly details: boolean;
 }
 
 /** A link by which whoever has it sees where I am, without an account. */
@@ -358,8 +376,31 @@ export interface LinkPlace {
     readonly until: number;
 }
 
+/** A place of mine. Each time that I arrive there or leave it, those in `tell` get a notice of that: friends, while we both share. */
+export interface NamedPlace extends LatLng {
+    /** Chosen by the app: 1 to 32 of A-Z, a-z, 0-9, - and _; not `events`. */
+    readonly id: string;
+    readonly name: string;
+    /** Whole, 50 to 50,000. */
+    readonly radiusM: number;
+    /** I, all my friends, or these (50 at most). */
+    readonly tell: 'me' | 'friends' | readonly string[];
+}
+
+export interface PlaceEvent {
+    /** Rises. */
+    readonly number: number;
+    /** The id of the place. */
+    readonly place: string;
+    /** Of the place then. */
+    readonly name: string;
+    readonly what: 'arrived' | 'left';
+    /** Of the report that said so, ms since the epoch. */
+    readonly time: number;
+}
+
 /** Where I am, or was. */
-export interface Report extends LatLng {
+export interface Report extends LatLng, Details {
     /** When the position was taken, ms since the epoch; default: now. */
     readonly time?: number;
     /** Metres. */
@@ -367,7 +408,9 @@ export interface Report extends LatLng {
 }
 
 /** A friend near me, as a socket would list it. */
-export interface NearbyFriend extends Profile, LatLng {
+export interface NearbyFriend extends Profile, LatLng, Details {
+    /** Metres. */
+    readonly accuracy?: number;
     /** Metres from my last report. */
     readonly distance: number;
     /** Of the friend's last report, ms since the epoch. */
@@ -389,7 +432,7 @@ export interface Audience extends Page<{ readonly user: string; /** I am on this
 }
 
 /** Where I was. */
-export interface Place extends LatLng {
+export interface Place extends LatLng, Details {
     /** ms since the epoch. */
     readonly time: number;
     /** Metres; null: not known. */
@@ -401,7 +444,7 @@ export interface Place extends LatLng {
 /** Who sees somebody's posts, but for whom a block keeps away. */
 export type Visibility = 'everybody' | 'followers';
 
-export type ExportKind = 'account' | 'friends' | 'links' | 'following' | 'followers' | 'requesting' | 'requested' | 'muted' | 'posts' | 'devices' | 'notices' | 'comments' | 'edits' | 'likes' | 'reports' | 'history';
+export type ExportKind = 'account' | 'friends' | 'links' | 'places' | 'place-events' | 'following' | 'followers' | 'requesting' | 'requested' | 'muted' | 'posts' | 'devices' | 'notices' | 'comments' | 'edits' | 'likes' | 'reports' | 'history';
 
 /** Something that is kept of me: its kind, and the members that openapi.yaml names, as they are there. `user` is text. */
 export interface Exported {
@@ -435,8 +478,8 @@ export interface User extends WholeProfile {
 }
 
 /** request: asks to follow me. accepted: I may follow. reply: answers my comment, or comments on what is mine. like: of such a one.
- * approach: a friend who has come near while I had no session. */
-export type NoticeKind = 'follow' | 'request' | 'accepted' | 'mention' | 'reply' | 'like' | 'approach';
+ * approach: a friend who has come near while I had no session. arrived, left: a friend at a place of the friend's, or I at one of mine. */
+export type NoticeKind = 'follow' | 'request' | 'accepted' | 'mention' | 'reply' | 'like' | 'approach' | 'arrived' | 'left';
 
 /** Somebody does something that is about me; many such things of one day that are alike are one. */
 export interface Notice {
@@ -449,6 +492,8 @@ export interface Notice {
     readonly post: string | null;
     /** The id of the comment that mentions or answers me, or is liked; null: there is none. */
     readonly comment: string | null;
+    /** The name of the place; null: it is about none. */
+    readonly place: string | null;
     /** ms since the epoch. */
     readonly time: number;
     /** How many users do so. */
@@ -723,6 +768,14 @@ export class StarlingApi {
     endLink(id: string): Promise<void>;
     /** What a link shows; no token is asked for. link: its url, or what stands behind the #. ApiError `link_over`: it has ended. */
     getLinkPlace(link: string): Promise<LinkPlace>;
+    /** A page of my places. */
+    getPlaces(query?: ListQuery): Promise<Page<NamedPlace>>;
+    getPlace(id: string): Promise<NamedPlace>;
+    /** Makes a place, or changes it. Conflict `places_limit`: I have 50. @throws InvalidPosition */
+    setPlace(id: string, place: Omit<NamedPlace, 'id'>): Promise<NamedPlace>;
+    deletePlace(id: string): Promise<void>;
+    /** A page of my arrivals and departures, from the oldest on; of the times from (inclusive) to (exclusive), ms since the epoch. */
+    getPlaceEvents(query?: ListQuery & { from?: number; to?: number }): Promise<Page<PlaceEvent>>;
     /**
      * Where I am, or was: for phones in the background. Up to 1000 at once, in any order; the same one again changes nothing.
      * Resolves to how many were taken, and which ones of several the server refused: those are never taken. BadRequest: all of them were.
@@ -738,8 +791,8 @@ export class StarlingApi {
     /** Replaces my profile: what is left out is none any more. */
     setProfile(profile: { name: string; avatarUrl?: string | null; bio?: string | null; url?: string | null }): Promise<WholeProfile>;
     getSharing(): Promise<Sharing>;
-    /** until: sharing ends by itself then, ms since the epoch. */
-    setSharing(mode: SharingMode, until?: number | null): Promise<Sharing>;
+    /** until: sharing ends by itself then, ms since the epoch. details: friends who see the exact place are told accuracy and details, too. */
+    setSharing(mode: SharingMode, until?: number | null, details?: boolean): Promise<Sharing>;
     /** Where I am signed in, newest first. session: of my own welcome; that one is `current`. */
     getDevices(session?: string): Promise<Device[]>;
     /** Ends that session: its client is closed for the reason `elsewhere`. NotFound: I have none of that id. */
@@ -802,6 +855,8 @@ export class StarlingApi {
     getFollowers(user: string, query?: ListQuery): Promise<People>;
     /** Of those whom I follow, who follow the user: a page is of 400 whom I follow, or of `limit`, and may be empty with a `next`. */
     getKnownFollowers(user: string, query?: ListQuery): Promise<Page<ListedUser>>;
+    /** My friends who are also friends of the user: nobody while one of us blocks the other. ApiError `same_user`: the user is me. */
+    getMutualFriends(user: string, query?: ListQuery): Promise<People>;
     getFollowing(user: string, query?: ListQuery): Promise<People>;
     /** Whether the user follows the other one. */
     follows(user: string, other: string): Promise<boolean>;

@@ -28,9 +28,9 @@ export class Api extends StarlingApi {
         return this.request('GET', '/v1/sharing');
     }
 
-    /** @param {'off' | 'friends' | 'public'} mode @param {number | null} [until] ms; null: without end */
-    share(mode, until = null) {
-        return this.request('PUT', '/v1/sharing', { mode, ...(until !== null && { until }) });
+    /** @param {'off' | 'friends' | 'public'} mode @param {number | null} until ms; null: without end @param {boolean} details told to friends */
+    share(mode, until, details) {
+        return this.request('PUT', '/v1/sharing', { mode, ...(until !== null && { until }), ...(details && { details }) });
     }
 }
 

@@ -28,6 +28,7 @@ import { Me } from './me.js';
 import { NoticePreferences } from './notice-preferences.js';
 import { Notices } from './notices.js';
 import { keepPage, workOffline } from './offline.js';
+import { Places } from './places.js';
 import { translatePage } from './preferences.js';
 import { Push } from './push.js';
 import { INVITATION_KEY, OPENS_KEY, PROBLEM_KEY, TOKEN_KEY, USER_KEY } from './session.js';
@@ -91,6 +92,7 @@ new Belongings({ api: () => api, erased: () => signOut(true) });
 new NoticePreferences(() => api);
 new Devices(() => api, () => client?.welcome?.session);
 const links = new Links({ api: () => api, now: () => client?.serverNow() ?? Date.now() });
+const places = new Places({ api: () => api, map, here: () => place, friends: () => friends.list, showMap: () => tabs.choose('map') });
 const gate = new Gate({
     demo: config.demo,
     provider: config.oidc?.issuer ?? null,
@@ -175,6 +177,8 @@ function signIn(token, start = null) {
         notices.signIn(api, client, user);
         friends.signIn(api, user);
         trail.signIn(api);
+        places.forget();
+        if (isLater) places.read(true);
     }
     const invitation = sessionStorage.getItem(INVITATION_KEY);
     sessionStorage.removeItem(INVITATION_KEY);
@@ -259,6 +263,7 @@ function signOut(erased = false) {
     card.close();
     strangers.signOut();
     links.forget();
+    places.forget();
     trail.signOut();
     api = null;
     me?.forget();
@@ -312,6 +317,12 @@ function moveTo(to, centre = false) {
     soon();
 }
 
+/** What the device does not know is null, or not a number. @param {GeolocationCoordinates} coords */
+function placeOf({ latitude: lat, longitude: lng, accuracy, speed, heading, altitudeAccuracy }) {
+    const said = Object.entries({ accuracy, speed, course: heading, verticalAccuracy: altitudeAccuracy });
+    return { lat, lng, ...Object.fromEntries(said.filter(([, value]) => Number.isFinite(value) && value >= 0)) };
+}
+
 let watch = null;
 function follow(on) {
     if (on === (watch !== null)) return;
@@ -330,7 +341,7 @@ function follow(on) {
     let first = true;
     watch = navigator.geolocation.watchPosition(
         ({ coords }) => {
-            moveTo({ lat: coords.latitude, lng: coords.longitude, accuracy: coords.accuracy }, first);
+            moveTo(placeOf(coords), first);
             first = false;
         },
         (error) => {
@@ -402,6 +413,7 @@ function later() {
     if (isLater) return;
     isLater = true;
     setTimeout(() => map.load().then(keepPage)); // after the frame
+    if (api) places.read(true);
 }
 
 function emptyText() {
@@ -494,10 +506,10 @@ async function share(mode, until) {
 }
 $('sharing').addEventListener('change', (event) => {
     if (!me) return;
-    const said = event.target.name === 'sharing'; // else for how long
-    const mode = said ? event.target.value : me.mode;
-    const chosen = sharingEnd($('until').value, client?.serverNow() ?? Date.now());
-    share(mode, mode === 'off' ? null : chosen ?? (said ? me.until : null)); // seen by others, for as long as before
+    const { target } = event; // by whom, for how long, or what they are told
+    const mode = target.name === 'sharing' ? target.value : me.mode;
+    const chosen = target.type === 'checkbox' ? null : sharingEnd($('until').value, client?.serverNow() ?? Date.now());
+    share(mode, mode === 'off' ? null : chosen ?? (target === $('until') ? null : me.until)); // seen by others, for as long as before
 });
 $('visibility').addEventListener('change', (event) => me?.showPosts(event.target.value));
 $('share-friends').addEventListener('click', () => share('friends', null));

@@ -4,7 +4,7 @@ import { followOf } from './api.js';
 import { setText } from './dom.js';
 import { showText } from './feed/said.js';
 import { FollowButton, tellFollowed } from './follow-button.js';
-import { displayName, formatDistance, hueOf, initials } from './format.js';
+import { describeDetails, displayName, formatDistance, hueOf, initials } from './format.js';
 import { shareLink, sinceOf } from './friends.js';
 import { t } from './texts.js';
 import { reason } from './words.js';
@@ -118,6 +118,7 @@ export class Card {
         showText($('card-bio'), this.#about?.bio ?? '');
         showText($('card-url'), this.#about?.url ?? '');
         setText($('card-far'), near ? t(near.rounded ? 'aboutAwayFromMe' : 'awayFromMe', { distance: formatDistance(near.distance) }) : '');
+        setText($('card-details'), near ? describeDetails(near) : '');
         setText($('card-since'), mine ? t('myself') : between ? sinceOf(between, now) : '');
         for (const act of Object.keys(LABELS)) {
             const shown = !mine && ACTS[state].includes(act);

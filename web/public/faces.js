@@ -1,6 +1,6 @@
 // The friends' markers on the map. Those that would lie on each other become one, with the number of them all.
 
-import { DivIcon, LatLngBounds, Marker } from 'leaflet/dist/leaflet-src.esm.js';
+import { Circle, DivIcon, LatLngBounds, Marker } from 'leaflet/dist/leaflet-src.esm.js';
 import { clustersOf } from './clusters.js';
 import { make, setText } from './dom.js';
 import { displayName, formatDistance, hueOf, initials } from './format.js';
@@ -16,7 +16,7 @@ export class Faces {
     #latLng;
     #calm;
     #onSelect;
-    /** @type {Map<string, {marker: Marker, friend: any, face: HTMLElement, badge: HTMLElement, glide: any}>} */
+    /** @type {Map<string, {marker: Marker, circle: Circle, friend: any, face: HTMLElement, badge: HTMLElement, glide: any}>} */
     #friends = new Map(); // nearest first
     #clusters = new Map();
     #selected = null;
@@ -45,7 +45,10 @@ export class Faces {
             this.#moveTo(entry, friend);
             entry.face.classList.toggle('stale', friend.stale);
         }
-        for (const { marker } of before.values()) marker.remove();
+        for (const { marker, circle } of before.values()) {
+            marker.remove();
+            circle.remove();
+        }
         this.#arrange();
     }
 
@@ -75,6 +78,9 @@ export class Faces {
         let above = 0;
         for (const [user, entry] of this.#friends) {
             const cluster = this.#clusters.get(user);
+            const exact = cluster?.length === 1 && entry.friend.accuracy > 0;
+            if (exact) entry.circle.setRadius(entry.friend.accuracy).addTo(this.#map);
+            else entry.circle.remove();
             if (!cluster) {
                 entry.marker.remove();
                 continue;
@@ -123,7 +129,8 @@ export class Faces {
         const marker = new Marker(this.#latLng(friend), { icon, keyboard: false, riseOnHover: true, riseOffset: SELECTED_ABOVE });
         marker.bindTooltip('', { direction: 'top', offset: [0, -18], className: 'friend-tip' });
         marker.on('click', () => this.#picked(friend.user));
-        return { marker, friend: null, face, badge, glide: null };
+        const circle = new Circle(this.#latLng(friend), { radius: 0, className: 'accuracy', interactive: false });
+        return { marker, circle, friend: null, face, badge, glide: null };
     }
 
     #moveTo(entry, friend) {
@@ -133,7 +140,7 @@ export class Faces {
         const target = this.#latLng(friend);
         if (!before || this.#calm.matches || document.hidden || this.#friends.size > GLIDING_AT_MOST) {
             entry.glide = null;
-            entry.marker.setLatLng(target);
+            put(entry, target);
         } else if (before.lat !== friend.lat || before.lng !== friend.lng) {
             entry.glide = { from: entry.marker.getLatLng(), to: target, start: performance.now() };
             this.#frame ||= requestAnimationFrame((now) => this.#glide(now));
@@ -147,10 +154,16 @@ export class Faces {
             const { from, to, start } = entry.glide;
             const part = Math.min(1, Math.max(0, (now - start) / GLIDE_MS));
             const eased = part * part * (3 - 2 * part);
-            entry.marker.setLatLng([from.lat + (to.lat - from.lat) * eased, from.lng + (to.lng - from.lng) * eased]);
+            put(entry, [from.lat + (to.lat - from.lat) * eased, from.lng + (to.lng - from.lng) * eased]);
             if (part < 1) going = true;
             else entry.glide = null;
         }
         this.#frame = going ? requestAnimationFrame((next) => this.#glide(next)) : 0;
     }
+}
+
+/** With how exact that is. */
+function put({ marker, circle }, latLng) {
+    marker.setLatLng(latLng);
+    circle.setLatLng(latLng);
 }

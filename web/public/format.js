@@ -1,6 +1,6 @@
 // Words for numbers. No DOM in here.
 
-import { t, units } from './texts.js';
+import { locale, t, units } from './texts.js';
 
 /** Small and large unit, metres in each, and from how many of the small ones on the large one is used. */
 const UNITS = {
@@ -15,6 +15,27 @@ export function formatDistance(metres, as = units) {
     if (few < from) return t(small[0], { number: String(few < 99.5 ? Math.round(few) : Math.round(few / 10) * 10) });
     const many = metres / large[1];
     return t(large[0], { number: many < 99.95 ? many.toFixed(1) : String(Math.round(many)) });
+}
+
+const SPEEDS = { km: { words: 'kmh', mps: 1 / 3.6 }, mi: { words: 'mph', mps: 0.44704 } };
+
+/** @param {number} mps metres a second @param {'km' | 'mi'} [as] */
+export function formatSpeed(mps, as = units) {
+    return t(SPEEDS[as].words, { number: Math.round(mps / SPEEDS[as].mps) });
+}
+
+const percent = new Intl.NumberFormat(locale, { style: 'percent' });
+const ACTIVITIES = { still: t('still'), walking: t('walking'), running: t('running'), cycling: t('cycling'), driving: t('driving'), transit: t('transit') };
+
+/** What somebody's phone says beside the place. @param {Pick<import('../client/index.js').Friend, 'accuracy' | keyof import('../client/index.js').Details>} friend */
+export function describeDetails({ accuracy, battery, charging, speed, activity }) {
+    const parts = [];
+    if (accuracy !== undefined) parts.push(t('accurateTo', { distance: formatDistance(accuracy) }));
+    if (ACTIVITIES[activity]) parts.push(ACTIVITIES[activity]);
+    if (speed !== undefined) parts.push(formatSpeed(speed));
+    if (battery !== undefined) parts.push(t(charging ? 'batteryCharging' : 'battery', { percent: percent.format(battery) }));
+    else if (charging) parts.push(t('charging'));
+    return parts.join(' · ');
 }
 
 /** @param {number} ms since it happened; below zero counts as now */

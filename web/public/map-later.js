@@ -1,7 +1,7 @@
 // The map, whose library and ground are larger than all the rest of the page, comes after the list of friends. Until then, what it is to
 // show is remembered.
 
-const REMEMBERED = ['setRadius', 'show', 'showCells', 'showTrail', 'select'];
+const REMEMBERED = ['setRadius', 'show', 'showCells', 'showTrail', 'showPlaces', 'draw', 'select'];
 
 /** @typedef {import('./map.js').FriendMap} FriendMap */
 

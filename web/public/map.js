@@ -15,6 +15,7 @@ import {
 import { destination } from '../client/index.js';
 import { Faces } from './faces.js';
 import { addGround } from './ground.js';
+import { PlaceCircles } from './place-circles.js';
 import { t, units } from './texts.js';
 
 const ME_BELOW = -10000; // Leaflet stacks markers by their pixel row: I never hide a friend
@@ -34,6 +35,7 @@ export class FriendMap {
     #onMove;
     #onSelect;
     #faces;
+    #places;
     #cells = new LayerGroup();
     #trail = new LayerGroup();
     #dragging = false;
@@ -62,6 +64,7 @@ export class FriendMap {
         control.zoom({ position: 'topright', zoomInTitle: t('zoomIn'), zoomOutTitle: t('zoomOut') }).addTo(this.#map);
         control.scale({ position: 'bottomleft', maxWidth: 120, metric: units === 'km', imperial: units === 'mi' }).addTo(this.#map);
         this.#circle = new Circle(place, { radius: radiusM, className: 'radius', interactive: false }).addTo(this.#map);
+        this.#places = new PlaceCircles(this.#map, { latLng: (at) => this.#latLng(at), calm });
         this.#cells.addTo(this.#map);
         this.#trail.addTo(this.#map);
         this.#me = this.#makeMe(place);
@@ -69,7 +72,7 @@ export class FriendMap {
         this.#map.on('zoomend', () => this.#markShared());
         this.centre();
         addGround(this.#map, ground);
-        this.#map.on('click', (event) => this.#onMove(plain(event.latlng)));
+        this.#map.on('click', (event) => this.#movedTo(plain(event.latlng)));
         element.addEventListener('keydown', (event) => this.#key(event));
         new ResizeObserver(() => this.#map.invalidateSize({ pan: false })).observe(element);
     }
@@ -136,6 +139,16 @@ export class FriendMap {
         }
     }
 
+    /** My places. @param {Parameters<PlaceCircles['show']>[0]} places */
+    showPlaces(places) {
+        this.#places.show(places);
+    }
+
+    /** A place that is being drawn: until there is none, clicks and keys move it, and not me. @param {Parameters<PlaceCircles['draw']>[0]} draft */
+    draw(draft) {
+        this.#places.draw(draft);
+    }
+
     /** @param {string | null} user @param {boolean} [bringIntoView] */
     select(user, bringIntoView = false) {
         this.#faces.select(user, bringIntoView);
@@ -145,6 +158,11 @@ export class FriendMap {
 
     #markShared() {
         this.#me.getElement()?.classList.toggle('shared', this.#faces.near(this.#place, SHARED_PX));
+    }
+
+    #movedTo(to) {
+        if (this.#places.draft) this.#places.draft.onChange(to);
+        else this.#onMove(to);
     }
 
     #makeMe(place) {
@@ -172,8 +190,8 @@ export class FriendMap {
         if (event.target !== event.currentTarget || event.ctrlKey || event.altKey || event.metaKey) return;
         if (event.key in KEYS) {
             const pixels = event.shiftKey ? KEY_STRIDE_PX : KEY_STEP_PX;
-            this.#onMove(destination(this.#place, KEYS[event.key], pixels * this.#metresAPixel()));
-            this.#map.panInside(this.#latLng(this.#place), { padding: [60, 60], animate: false });
+            this.#movedTo(destination(this.#places.draft ?? this.#place, KEYS[event.key], pixels * this.#metresAPixel()));
+            this.#map.panInside(this.#latLng(this.#places.draft ?? this.#place), { padding: [60, 60], animate: false });
         } else if (event.key === '+' || event.key === '=') this.#map.zoomIn();
         else if (event.key === '-') this.#map.zoomOut();
         else if (event.key === 'Home') this.centre();

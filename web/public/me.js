@@ -21,6 +21,8 @@ export class Me {
     #handle = document.getElementById('handle');
     #hasHandle = false;
     #until = null;
+    #details = false;
+    #told = document.getElementById('tell-details');
     #untilTimer = null;
 
     /**
@@ -99,12 +101,12 @@ export class Me {
         }
     }
 
-    /** @param {'off' | 'friends' | 'public'} mode @param {number | null} until ms; null: without end */
-    async share(mode, until) {
-        const before = [this.mode, this.#until];
-        this.#showMode(mode, until);
+    /** @param {'off' | 'friends' | 'public'} mode @param {number | null} until ms; null: without end @param {boolean} [details] told to friends */
+    async share(mode, until, details = this.#told.checked) {
+        const before = [this.mode, this.#until, this.#details];
+        this.#showMode(mode, until, details);
         try {
-            this.#showSharing(await this.#api.share(mode, until));
+            this.#showSharing(await this.#api.share(mode, until, details));
         } catch (error) {
             this.#showMode(...before);
             this.#problem(t('sharingNotChanged', { why: reason(error) }));
@@ -154,15 +156,17 @@ export class Me {
         this.#handle.value = handle;
     }
 
-    #showSharing({ mode, until }) {
-        this.#showMode(mode ?? null, until ?? null);
+    #showSharing({ mode, until, details }) {
+        this.#showMode(mode ?? null, until ?? null, details === true);
     }
 
-    #showMode(mode, until = null) {
+    #showMode(mode, until = null, details = false) {
+        this.#details = details;
+        this.#told.checked = details;
         if (mode === null) delete this.#sharing.dataset.mode;
         else this.#sharing.dataset.mode = mode;
-        for (const input of this.#sharing.querySelectorAll('input')) input.checked = input.value === mode;
-        document.getElementById('until').disabled = mode === null || mode === 'off';
+        for (const input of this.#sharing.querySelectorAll('[name="sharing"]')) input.checked = input.value === mode;
+        for (const choice of [this.#told, document.getElementById('until')]) choice.disabled = mode === null || mode === 'off';
         this.#showUntil(until);
     }
 

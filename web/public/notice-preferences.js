@@ -4,7 +4,10 @@ import { make, setText } from './dom.js';
 import { t } from './texts.js';
 import { reason } from './words.js';
 
-const KINDS = { follow: 'ofFollows', request: 'ofRequests', accepted: 'ofAccepted', mention: 'ofMentions', reply: 'ofAnswers', like: 'ofLikes', approach: 'ofApproaches' };
+const KINDS = {
+    follow: 'ofFollows', request: 'ofRequests', accepted: 'ofAccepted', mention: 'ofMentions', reply: 'ofAnswers', like: 'ofLikes',
+    approach: 'ofApproaches', arrived: 'ofArrivals', left: 'ofDepartures',
+};
 const WAYS = { live: 'bellRings', push: 'deviceTells' };
 
 const $ = (id) => document.getElementById(id);

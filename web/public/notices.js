@@ -129,7 +129,7 @@ export class Notices {
         const answer = await this.#api.getNotices({ after }).catch((error) => ({ error }));
         if (number !== this.#asked || !$('notices').open) return null;
         if ('error' in answer) return this.#complain(words.noNotices(reason(answer.error)));
-        take(answer.items.filter(({ what }) => what in words.notice));
+        take(answer.items.filter(({ what }) => what in words.notice).map((notice) => ({ ...notice, mine: notice.user === this.#user })));
         this.#next = answer.next;
         this.#read = true;
         this.#complain('');

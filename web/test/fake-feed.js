@@ -32,6 +32,8 @@ export class FakeFeed {
     followers = new Set();
     /** These follow everybody else. */
     known = new Set();
+    /** These are friends of mine and of everybody else. */
+    mutual = new Set();
     requests = new Set();
     visibility = 'everybody';
     /** user -> {bio, url} */
@@ -45,7 +47,7 @@ export class FakeFeed {
     notices = [];
     seen = new Set();
     /** kind -> {live, push} */
-    preferences = Object.fromEntries(['follow', 'request', 'accepted', 'mention', 'reply', 'like', 'approach'].map((kind) => [kind, { live: true, push: true }]));
+    preferences = Object.fromEntries(['follow', 'request', 'accepted', 'mention', 'reply', 'like', 'approach', 'arrived', 'left'].map((kind) => [kind, { live: true, push: true }]));
     /** The error that every request for the feed gets, if there is one: {status, code, detail, retryAfter}. */
     fail = null;
     /** Requests so far, as `METHOD path`. */
@@ -83,6 +85,12 @@ export class FakeFeed {
         const time = Date.now();
         const [what, id] = post === null ? ['follow', `${time}.1.${user}`] : comment ? ['reply', `${time}.3.${comment}`] : ['mention', `${time}.2.${post}`];
         this.#ring({ id, what, user, subject: post && `post:${post}`, comment, time });
+    }
+
+    /** Somebody, or I, at a place. @param {'arrived' | 'left'} what @param {number} user @param {string} place its name */
+    place(what, user, place) {
+        const time = Date.now();
+        this.#ring({ id: `${time}.${what === 'arrived' ? 8 : 9}.${this.notices.length + 1}`, what, user, subject: null, comment: null, place, time });
     }
 
     /** Many do the same, the newest first: one notice, in the place of the former. @param {string} what @param {number[]} users @param {number} count */
@@ -222,6 +230,7 @@ export class FakeFeed {
         }
         if (list === 'posts' && !this.sees(Number(id))) return [403, { code: 'followers_only', detail: 'only followers see the posts of this user' }];
         if (list === 'posts') return [200, this.#page(this.posts.filter(({ user }) => user === Number(id)).reverse(), after, limit)];
+        if (list === 'mutual-friends') return this.#people(this.mutual, after, limit);
         if (list === 'following') return this.#people(this.following, after, limit);
         if (list === 'followers' && path.endsWith('/known')) return this.#people([...this.following].filter((user) => this.known.has(user)), after, limit, {});
         if (list === 'followers') return this.#people(Number(id) === this.me ? this.followers : [...this.people.keys()], after, limit);

@@ -51,6 +51,8 @@ export class FakeServer {
     tiles = ''; // the address of another server's, with {z}, {x} and {y}
     attribution = '';
     links = []; // as GET /v1/links lists them, each with its secret
+    places = []; // as GET /v1/places lists them
+    placesMost = 50;
     link = null; // what GET /v1/links/{secret}/place answers to whoever has no account: [status, body]
     push = ''; // the address of a receiver that tells people while the page is closed
     #lastSession = 3709219523476521057n;
@@ -119,6 +121,7 @@ export class FakeServer {
                 lng: friend.lng,
                 distance_m: distanceMetres(place, friend),
                 ...(friend.rounded && { rounded: true }),
+                ...friend.details,
                 time: Math.round(friend.time),
             }))
             .filter((friend) => friend.distance_m <= this.radiusM)
@@ -141,7 +144,7 @@ export class FakeServer {
             const now = this.near(session.place);
             const near = now.filter((friend) => {
                 const told = session.told.get(friend.user);
-                return !told || told.time !== friend.time || told.name !== friend.name;
+                return !told || told.time !== friend.time || told.name !== friend.name || told.battery !== friend.battery;
             });
             const here = new Set(now.map((friend) => friend.user));
             const gone = [...session.told.keys()].filter((user) => !here.has(user));
@@ -223,6 +226,19 @@ export class FakeServer {
         return { type: 'nearby', total: near.length, items, next };
     }
 
+    #placed(method, id, body) {
+        const at = this.places.findIndex((place) => place.id === id);
+        if (method === 'PUT' && at < 0 && this.places.length >= this.placesMost) return [409, { code: 'places_limit', detail: 'the user has as many places as anybody may' }];
+        if (method === 'PUT') {
+            this.places.splice(at < 0 ? this.places.length : at, 1, { id, ...body });
+            return [200, { id, ...body }];
+        }
+        if (at < 0) return [404, { code: 'no_place', detail: 'there is no such place' }];
+        if (method === 'GET') return [200, this.places[at]];
+        this.places.splice(at, 1);
+        return [204];
+    }
+
     #relate(list, user, on) {
         const before = this.friendships.get(user)?.state ?? 'none';
         const name = this.friendships.get(user)?.name ?? this.friends.get(user)?.name ?? '';
@@ -264,9 +280,10 @@ export class FakeServer {
                 if (body) {
                     this.mode = body.mode;
                     this.until = body.until;
+                    this.details = body.details;
                     this.flush();
                 }
-                return json(200, { mode: this.mode, until: this.until });
+                return json(200, { mode: this.mode, until: this.until, details: this.details });
             }
             if (pathname === '/v1/links' && request.method === 'POST') {
                 if (this.mode === 'off') return json(409, { code: 'not_sharing', detail: 'a link shows a place only while its user shares it' });
@@ -280,6 +297,9 @@ export class FakeServer {
                 this.links = this.links.filter(({ id }) => id !== ended);
                 return json(204);
             }
+            if (pathname === '/v1/places') return json(200, { items: this.places, next: null });
+            const [, place] = /^\/v1\/places\/([\w-]+)$/.exec(pathname) ?? [];
+            if (place) return json(...this.#placed(request.method, place, body));
             if (pathname === '/v1/friends') return json(200, { items: [...this.friendships].map(([user, one]) => ({ user, avatar_url: '', ...one })).sort((a, b) => a.user - b.user), next: null });
             if (pathname === '/v1/nearby/mutes') {
                 const after = Number(searchParams.get('after') ?? -1);

@@ -4,8 +4,10 @@ import { displayName,
     codePoints,
     compass,
     describeChange,
+    describeDetails,
     formatAgo,
     formatDistance,
+    formatSpeed,
     initials,
     hueOf,
     parseHandle,
@@ -25,6 +27,15 @@ test('distances read well at every scale', () => {
     for (const [metres, text] of Object.entries(cases)) assert.equal(formatDistance(Number(metres)), text);
     assert.equal(formatDistance(8046.72), '8.0 km');
     assert.equal(formatDistance(123456), '123 km');
+});
+
+test('what phones say reads well', () => {
+    const said = { accuracy: 12, battery: 0.574, charging: true, speed: 1.5, course: 90, activity: 'walking', verticalAccuracy: 3 };
+    assert.equal(describeDetails(said), 'within 12 m · walking · 5 km/h · battery 57%, charging');
+    assert.equal(describeDetails({ battery: 0, charging: false, activity: 'unknown' }), 'battery 0%');
+    assert.equal(describeDetails({ charging: true, activity: 'of a later release' }), 'charging');
+    assert.equal(describeDetails({ charging: false }), '');
+    assert.equal(formatSpeed(27, 'mi'), '60 mph');
 });
 
 test('ages read well, a clock that is ahead included', () => {

@@ -129,6 +129,22 @@ test('many of a kind are one, which another takes the place of; likes lead to wh
     await page.waitForSelector(`#linked-post > article[data-post="${post.id}"]`);
 });
 
+test('arrivals and departures say who, or that it was me, and where', async () => {
+    server.feed.place('left', 42, 'Work');
+    server.feed.place('arrived', 1000, 'Home <b>');
+    server.feed.place('left', 1000, 'Home <b>');
+    server.feed.place('arrived', 42, 'Work');
+    await open();
+    await counts(`${NONE}4 new`);
+    await page.click('#notices summary');
+    await becomes(async () => [
+        await page.$$eval('#notice-list .what', (all) => all.map(({ textContent }) => textContent)),
+        ['You arrived at Work', 'Ana Abe left Home <b>', 'Ana Abe arrived at Home <b>', 'You left Work'],
+    ]);
+    await page.click('#notice-list > li:nth-child(2) button');
+    await page.waitForSelector('#person-card[data-user="1000"]');
+});
+
 test('without a connection they are read when the bell is opened, and what could not be marked stays unread', async () => {
     server.away = true;
     server.feed.notify(1000);
@@ -151,7 +167,7 @@ test('which kinds ring, and which are told devices, is chosen; the others are co
     await open();
     await state('online');
     const boxes = () => page.$$eval('#told-kinds input', (all) => Object.fromEntries(all.map(({ name, checked }) => [name, checked])));
-    const all = Object.fromEntries(['follow', 'request', 'accepted', 'mention', 'reply', 'like', 'approach'].flatMap((kind) => [[`${kind}-live`, true], [`${kind}-push`, kind !== 'accepted']]));
+    const all = Object.fromEntries(['follow', 'request', 'accepted', 'mention', 'reply', 'like', 'approach', 'arrived', 'left'].flatMap((kind) => [[`${kind}-live`, true], [`${kind}-push`, kind !== 'accepted']]));
     await page.click('#me > summary');
     assert.deepEqual(asked(), [], 'nobody has asked for them');
     await page.click('#told summary');

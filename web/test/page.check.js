@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { destination } from '../client/index.js';
 import { fakeToken } from './fake-server.js';
 import { HERE, OUT, SCREENS, TOKEN, address, becomes, complaints, context, eachTest, isAccessible, keep, open, page, restart, server, state, tab } from './browser.js';
 
@@ -304,6 +305,7 @@ test('who sees me: off empties the list, friends fills it, a refusal is told and
     await page.click('#sharing label:has([value="off"])');
     await page.waitForSelector('#empty:not([hidden])');
     assert.equal(server.mode, 'off');
+    assert.equal(await page.isDisabled('#tell-details'), true);
     assert.match(await page.textContent('#empty'), /Nobody sees you/);
     await page.keyboard.press('Escape');
     await page.click('#share-friends'); // the switch is where it is said, too
@@ -323,9 +325,20 @@ test('who sees me: off empties the list, friends fills it, a refusal is told and
     assert.match(await page.textContent('#ends'), /^until \d\d:\d\d$/);
     assert.equal(server.mode, 'friends');
     assert.ok(server.until >= begun + 3_590_000 && server.until <= Date.now() + 3_610_000, String(server.until));
+    await page.click('label:has(#tell-details)');
+    await becomes(async () => [server.details, true]);
+    assert.ok(server.until > begun, 'the end is as it was');
+    await page.click('#sharing label:has([value="public"])');
+    await becomes(async () => [server.mode, 'public']);
+    assert.equal(server.details, true);
+    await page.click('#sharing label:has([value="friends"])');
+    await becomes(async () => [server.mode, 'friends']);
     await page.selectOption('#until', '');
     await becomes(async () => [server.until, undefined]);
     assert.equal(await page.textContent('#ends'), '');
+    assert.equal(await page.isChecked('#tell-details'), true);
+    await page.click('label:has(#tell-details)');
+    await becomes(async () => [server.details, undefined]);
 
     server.refuse = true;
     await page.click('#sharing label:has([value="public"])');
@@ -333,6 +346,28 @@ test('who sees me: off empties the list, friends fills it, a refusal is told and
     assert.match(await page.textContent('#problem'), /The token is not valid/);
     assert.equal(await page.getAttribute('#sharing', 'data-mode'), 'friends');
     assert.equal(await page.isChecked('#sharing [value="friends"]'), true);
+});
+
+test('what friends tell beside their places: on the map and on their cards, as long as they do', async () => {
+    await open();
+    await showsTheTruth(20);
+    const [user, friend] = [...server.friends].reduce((a, b) => (a[1].lat > b[1].lat ? a : b)); // beside the others
+    const said = { accuracy: 200, battery: 0.57, charging: true, speed_mps: 1.5, activity: 'walking' };
+    const tells = (details) => {
+        Object.assign(friend, { details, time: Date.now(), ...destination(HERE, 0, 900) });
+        server.flush();
+    };
+    tells(said);
+    await page.waitForSelector('path.accuracy');
+    const { width } = await page.locator('path.accuracy').boundingBox();
+    assert.ok(width > 10, String(width));
+    await page.evaluate((who) => document.dispatchEvent(new CustomEvent('card', { detail: { user: who, name: 'Somebody' } })), String(user));
+    await becomes(async () => [await page.textContent('#card-details'), 'within 200 m · walking · 5 km/h · battery 57%, charging']);
+    await isAccessible('a card with details');
+    tells({});
+    await becomes(async () => [await page.locator('path.accuracy').count(), 0]);
+    await becomes(async () => [await page.textContent('#card-details'), '']);
+    assert.deepEqual(complaints, []);
 });
 
 test('people around: their cells and a list, for who is public, and gone at once when that ends', async () => {
@@ -563,11 +598,11 @@ for (const [name, options] of Object.entries(SCREENS)) {
         await page.focus('#me summary');
         await page.keyboard.press('Enter');
         const inside = [];
-        for (let i = 0; i < 22; i += 1) {
+        for (let i = 0; i < 24; i += 1) {
             await page.keyboard.press('Tab');
             inside.push(await page.evaluate(() => document.activeElement.id || document.activeElement.name));
         }
-        assert.deepEqual(inside, ['name', 'bio', 'url', 'save-profile', 'handle', 'save-handle', 'sharing', 'until', 'links-summary', 'visibility', 'told-summary', 'devices-summary', 'place', 'go', ...Array(2).fill('language'), ...Array(2).fill('units'), 'export', 'erase', 'new-token', 'sign-out']);
+        assert.deepEqual(inside, ['name', 'bio', 'url', 'save-profile', 'handle', 'save-handle', 'sharing', 'until', 'tell-details', 'links-summary', 'places-summary', 'visibility', 'told-summary', 'devices-summary', 'place', 'go', ...Array(2).fill('language'), ...Array(2).fill('units'), 'export', 'erase', 'new-token', 'sign-out']);
         await page.keyboard.press('Escape');
         assert.equal(await page.evaluate(() => document.activeElement.closest('#me') !== null), true);
 

@@ -8,6 +8,8 @@ import pyarrow as pa
 
 _MOMENT = pa.timestamp('ms', 'UTC')
 
+_DETAILS = ('battery', 'charging', 'speed', 'course', 'vertical_accuracy', 'activity')  # files of 0.2 and before have none
+
 SCHEMA = pa.schema([
     pa.field('user', pa.int64(), nullable=False),
     pa.field('lat', pa.int32(), nullable=False),
@@ -17,10 +19,11 @@ SCHEMA = pa.schema([
     pa.field('received', _MOMENT, nullable=False),
     pa.field('partition', pa.int32(), nullable=False),
     pa.field('offset', pa.int64(), nullable=False),
+    *(pa.field(name, pa.int32()) for name in _DETAILS),  # null: the phone did not say
 ])
 """The columns of all that this package gives; docs/HISTORY.md says what they are."""
 
-_UNKNOWN_ACCURACY = -1  # in the files
+_UNKNOWN = -1  # in the files
 _TOGETHER = 1 << 20  # bytes of blocks that are decoded at a time
 _WIDEST = 10  # bytes of an integer of 64 bits
 
@@ -65,7 +68,7 @@ def _columns(schema: Any) -> dict[str, int]:
     fields = schema['fields'] if isinstance(schema, dict) and schema.get('type') == 'record' else []
     types = [field['type']['type'] if isinstance(field['type'], dict) else field['type'] for field in fields]
     columns = {field['name']: index for index, field in enumerate(fields)}
-    if not set(SCHEMA.names) <= set(columns) or not all(each in ('int', 'long') for each in types):
+    if not set(SCHEMA.names) <= {*columns, *_DETAILS} or not all(each in ('int', 'long') for each in types):
         raise ValueError('not a file of HistoryRow as this version of starling-history knows it')
     return columns
 
@@ -77,8 +80,11 @@ def _batch(data: bytes, rows: int, columns: dict[str, int]) -> pa.RecordBatch:
     table = values.reshape(rows, len(columns))
     arrays = []
     for field in SCHEMA:
+        if field.name not in columns:
+            arrays.append(pa.nulls(rows, field.type))
+            continue
         column = np.ascontiguousarray(table[:, columns[field.name]])
-        unknown = column == _UNKNOWN_ACCURACY if field.name == 'accuracy' else None
+        unknown = column == _UNKNOWN if field.nullable else None
         arrays.append(pa.array(column, mask=unknown).cast(field.type))
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 

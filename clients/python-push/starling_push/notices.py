@@ -31,6 +31,8 @@ KINDS = {
     'reply': Kind('normal', _DAY_MS),
     'like': Kind('low', _DAY_MS, 'subject'),
     'approach': Kind('high', 10 * _MINUTE_MS),
+    'arrived': Kind('high', 60 * _MINUTE_MS),
+    'left': Kind('high', 60 * _MINUTE_MS),
 }
 
 
@@ -43,10 +45,11 @@ class Notice:
     id: str
     user: int  # who is told
     what: str
-    sender: int  # who followed, wrote or liked
+    sender: int  # who followed, wrote, liked, arrived or left
     subject: str | None
     comment: str | None
     time: int
+    place: str | None = None  # its name
 
     @property
     def topic(self) -> str:
@@ -97,7 +100,9 @@ def _read_item(item: Any) -> Notice | None:
         return None
     if not _is_user(item.get('user')) or not _is_user(item.get('from')) or not _is_time(item.get('time')):
         return None
-    subject, comment = item.get('subject'), item.get('comment')
-    if not all(value is None or _is_text(value, _LONGEST_SUBJECT) for value in (subject, comment)):
+    subject, comment, place = item.get('subject'), item.get('comment'), item.get('place')
+    if not all(value is None or _is_text(value, _LONGEST_SUBJECT) for value in (subject, comment, place)):
         return None
-    return Notice(item['id'], item['user'], item['what'], item['from'], subject, comment, item['time'])
+    if item['what'] in ('arrived', 'left') and place is None:
+        return None
+    return Notice(item['id'], item['user'], item['what'], item['from'], subject, comment, item['time'], place)

@@ -214,7 +214,8 @@ def compose(message: Message, name: str | None) -> bytes:
     if notice.subject is not None:
         kind, _, post_id = notice.subject.partition(':')
         opens = {'post': post_id, 'comment': notice.comment} if kind == 'post' else {}
-    title = sentence(message.subscription.language, notice.what, notice.subject, notice.comment, notice.sender, name, message.people)
+    title = sentence(message.subscription.language, notice.what, notice.subject, notice.comment, notice.sender, name, message.people,
+                     notice.place, notice.sender == notice.user)
     return json.dumps({'title': title, 'tag': message.topic, 'lang': message.subscription.language, 'time': notice.time, 'opens': opens},
                       ensure_ascii=False).encode()
 

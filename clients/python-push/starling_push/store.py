@@ -17,7 +17,7 @@ MOST_WAITING = 100  # messages to a browser: the oldest go
 UNUSED_MS = 60 * 86_400_000  # a browser in which the page was not opened for so long is told no more
 KEPT_MS = 86_400_000  # notices: nothing older is taken, so nothing is told twice
 GATHER_MS = 30_000  # of a topic that was told, more are gathered for so long
-_VERSION = 1
+_VERSION = 2
 _FORGOTTEN_AFTER = 2  # looks at which a user who had a name has none
 
 _SCHEMA = '''
@@ -25,7 +25,7 @@ CREATE TABLE subscriptions (endpoint TEXT PRIMARY KEY, service TEXT NOT NULL, us
                             language TEXT NOT NULL, renewed INTEGER NOT NULL, named INTEGER NOT NULL);
 CREATE INDEX subscriptions_of_user ON subscriptions (user);
 CREATE TABLE notices (user INTEGER, id TEXT, topic TEXT NOT NULL, what TEXT NOT NULL, sender INTEGER NOT NULL, subject TEXT, comment TEXT,
-                      time INTEGER NOT NULL, PRIMARY KEY (user, id)) WITHOUT ROWID;
+                      time INTEGER NOT NULL, place TEXT, PRIMARY KEY (user, id)) WITHOUT ROWID;
 CREATE INDEX notices_of_topic ON notices (user, topic, time);
 CREATE INDEX notices_by_time ON notices (time);
 CREATE TABLE queue (endpoint TEXT REFERENCES subscriptions ON DELETE CASCADE, topic TEXT, service TEXT NOT NULL, due INTEGER NOT NULL,
@@ -149,8 +149,9 @@ class Store:
                 if (user, topic) not in told_before:
                     told_before[user, topic] = bool(
                         db.execute('SELECT 1 FROM notices WHERE user = ? AND topic = ? LIMIT 1', (user, topic)).fetchone())
-                if not db.execute('INSERT OR IGNORE INTO notices VALUES (?,?,?,?,?,?,?,?)',
-                                  (user, notice.id, topic, notice.what, notice.sender, notice.subject, notice.comment, notice.time)).rowcount:
+                if not db.execute('INSERT OR IGNORE INTO notices VALUES (?,?,?,?,?,?,?,?,?)',
+                                  (user, notice.id, topic, notice.what, notice.sender, notice.subject, notice.comment, notice.time,
+                                   notice.place)).rowcount:
                     continue
                 taken += 1
                 due = now + GATHER_MS if told_before[user, topic] else now
@@ -174,7 +175,7 @@ class Store:
                     'ORDER BY due LIMIT 1', (service, now, *busy)):
                 user, *keys = self._db.execute('SELECT user, endpoint, service, p256dh, auth, language FROM subscriptions WHERE endpoint = ?',
                                                (endpoint,)).fetchone()
-                row = self._db.execute('SELECT id, user, what, sender, subject, comment, time FROM notices WHERE user = ? AND topic = ? '
+                row = self._db.execute('SELECT id, user, what, sender, subject, comment, time, place FROM notices WHERE user = ? AND topic = ? '
                                        'ORDER BY time DESC, id DESC LIMIT 1', (user, topic)).fetchone()
                 people = self._db.execute('SELECT count(DISTINCT sender) FROM notices WHERE user = ? AND topic = ?', (user, topic)).fetchone()[0]
                 return Message(Subscription(*keys), topic, tries, version, Notice(*row) if row else None, people)

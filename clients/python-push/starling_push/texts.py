@@ -20,6 +20,10 @@ _WORDS = {
         'like comment': ('{who} likes your comment', '{who} like your comment'),
         'like subject': ('{who} likes what you shared', '{who} like what you shared'),
         'approach': ('{who} is near you', '{who} are near you'),
+        'arrived': ('{who} arrived at {place}', '{who} arrived at {place}'),
+        'left': ('{who} left {place}', '{who} left {place}'),
+        'arrived myself': 'You arrived at {place}',
+        'left myself': 'You left {place}',
         'one other': '{who} and 1 other',
         'others': '{who} and {count} others',
         'many': '{who} and many others',
@@ -35,6 +39,10 @@ _WORDS = {
         'like comment': ('{who}赞了你的评论', '{who}赞了你的评论'),
         'like subject': ('{who}赞了你的分享', '{who}赞了你的分享'),
         'approach': ('{who}在你附近', '{who}在你附近'),
+        'arrived': ('{who}到达了{place}', '{who}到达了{place}'),
+        'left': ('{who}离开了{place}', '{who}离开了{place}'),
+        'arrived myself': '你到达了{place}',
+        'left myself': '你离开了{place}',
         'one other': '{who}和另外1人',
         'others': '{who}和另外{count}人',
         'many': '{who}和许多人',
@@ -50,9 +58,13 @@ def language_for(asked: object) -> str:
     return word if word in _WORDS else DEFAULT
 
 
-def sentence(language: str, what: str, subject: str | None, comment: str | None, user: int, name: str | None, people: int) -> str:
-    """user, name: who did it last; people: how many did it, at least one."""
+def sentence(language: str, what: str, subject: str | None, comment: str | None, user: int, name: str | None, people: int,
+             place: str | None = None, myself: bool = False) -> str:
+    """user, name: who did it last; people: how many did it, at least one. place: where. myself: whoever is told did it."""
     words = _WORDS[language]
+    where = _isolated(place or '')
+    if myself and f'{what} myself' in words:
+        return str(words[f'{what} myself']).format(place=where)
     if what == 'like' and comment is not None:
         what = 'like comment'
     elif what == 'like' and not (subject or '').startswith('post:'):
@@ -61,7 +73,7 @@ def sentence(language: str, what: str, subject: str | None, comment: str | None,
     if people > 1:
         form = 'many' if what.startswith('like') and people >= _MANY else 'one other' if people == 2 else 'others'
         who = str(words[form]).format(who=who, count=people - 1)
-    return words[what][people > 1].format(who=who)
+    return words[what][people > 1].format(who=who, place=where)
 
 
 def _isolated(name: str) -> str:

@@ -55,15 +55,19 @@ def test_every_kind_of_the_contract_is_read():
     notices, unknown = read(
         FOLLOW, {**FOLLOW, 'id': 'b', 'what': 'mention', 'subject': 'post:123'}, {**FOLLOW, 'id': 'c', 'what': 'reply', 'subject': 'post:123', 'comment': '12'},
         {'id': '1785500000000.7.9', 'user': 7, 'what': 'approach', 'from': 9, 'subject': None, 'comment': None,
-         'friend': 9, 'distance_m': 431.5, 'time': 1785500000000})
+         'friend': 9, 'distance_m': 431.5, 'time': 1785500000000},
+        {**FOLLOW, 'id': 'd', 'what': 'arrived', 'place': 'Home'}, {**FOLLOW, 'id': 'e', 'what': 'left', 'place': 'Home'})
     assert unknown == 0
     assert [(notice.what, notice.user, notice.sender, notice.subject, notice.comment) for notice in notices] == [
-        ('follow', 7, 9, None, None), ('mention', 7, 9, 'post:123', None), ('reply', 7, 9, 'post:123', '12'), ('approach', 7, 9, None, None)]
+        ('follow', 7, 9, None, None), ('mention', 7, 9, 'post:123', None), ('reply', 7, 9, 'post:123', '12'), ('approach', 7, 9, None, None),
+        ('arrived', 7, 9, None, None), ('left', 7, 9, None, None)]
+    assert [notice.place for notice in notices] == [None] * 4 + ['Home'] * 2
 
 
 @pytest.mark.parametrize('change', [{'what': 'poke'}, {'id': ''}, {'id': 'x' * 101}, {'id': 7}, {'user': -1}, {'user': 2**63}, {'user': True}, {'user': '7'},
                                     {'from': None}, {'time': -1}, {'time': 1.5}, {'subject': 5}, {'comment': 'x' * 201},
-                                    {'what': []}, {'subject': '\ud800'}, {'id': '\udfff'}])
+                                    {'what': []}, {'what': 'arrived'}, {'what': 'left', 'place': 5}, {'what': 'left', 'place': ''},
+                                    {'subject': '\ud800'}, {'id': '\udfff'}])
 def test_an_item_that_cannot_be_read_spoils_no_other(change):
     notices, unknown = read({**FOLLOW, **change}, FOLLOW, 'no item')
     assert len(notices) == 1 and unknown == 2

@@ -204,6 +204,13 @@ def test_whoever_was_forgotten_is_looked_for_again(lane, monkeypatch, failure):
             main.look(lane.store, lane.names)
 
 
+def test_arrivals_say_where_and_who_and_lead_to_the_person(lane):
+    for user, title in (9, 'Mira arrived at Home'), (7, 'You arrived at Home'):
+        notice = Notice('1.8.5', 7, 'arrived', user, None, None, now_ms(), 'Home')
+        told = json.loads(compose(Message(SUBSCRIPTION, '1.8.5', 0, 1, notice, 1), 'Mira'))
+        assert (told['title'], told['opens'], told['tag']) == (title, {'user': str(user)}, '1.8.5')
+
+
 def test_near_friends_are_urgent_and_soon_no_news(lane):
     send(lane, (201, None), what='approach')
     [(_, headers)] = lane.posted

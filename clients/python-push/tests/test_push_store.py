@@ -22,8 +22,8 @@ def browser(name, service=SERVICE):
     return Subscription(f'{service}/{name}', service, 'key', 'secret', 'en')
 
 
-def notice(sender=9, *, id=None, user=7, what='follow', subject=None, comment=None, time=NOW):
-    return Notice(id or str(next(_ids)), user, what, sender, subject, comment, time)
+def notice(sender=9, *, id=None, user=7, what='follow', subject=None, comment=None, time=NOW, place=None):
+    return Notice(id or str(next(_ids)), user, what, sender, subject, comment, time, place)
 
 
 def all_due(store, now=NOW, service=SERVICE):
@@ -59,9 +59,9 @@ def test_the_same_id_of_another_user_is_another_notice(store):
 
 def test_it_is_on_the_disk(store, tmp_path):
     store.subscribe(7, browser('a'), True, NOW)
-    store.take([notice(id='one')], NOW)
+    store.take([notice(id='one', what='arrived', place='Home')], NOW)
     again = Store(tmp_path / 'push.db')
-    assert [message.newest.id for message in all_due(again)] == ['one'] and again.take([notice(id='one')], NOW) == 0
+    assert [(message.newest.id, message.newest.place) for message in all_due(again)] == [('one', 'Home')] and again.take([notice(id='one')], NOW) == 0
     again.close()
 
 

@@ -33,6 +33,14 @@ def test_likes_that_starling_does_not_tell_one_by_one_are_not_counted():
     assert english(people=16) == 'Mira and 15 others follow you'
 
 
+def test_where_somebody_is():
+    assert sentence('en', 'arrived', None, None, 9, 'Mira', 1, 'Home {who}') == 'Mira arrived at Home {who}'
+    assert sentence('en', 'left', None, None, 9, None, 1, 'Home') == 'User 9 left Home'
+    assert sentence('en', 'arrived', None, None, 7, 'Ada', 1, 'Home', myself=True) == 'You arrived at Home'
+    assert sentence('zh', 'left', None, None, 7, 'Ada', 1, 'Home', myself=True) == '你离开了Home'
+    assert sentence('en', 'follow', None, None, 9, 'Mira', 1, myself=True) == 'Mira follows you'
+
+
 def test_names_as_they_come():
     assert english(name=None) == 'User 9 follows you' == english(name='')
     assert english(name='{who}') == '{who} follows you'

@@ -12,11 +12,12 @@ from urllib.parse import quote
 
 from .comments import (Comment, CommentAround, CommentPage, OwnComment, comments_path, read_comment, read_comment_page, read_comments,
                        read_own_comment)
+from .details import write_details
 from .errors import BadRequest
 from .geo import round_position
-from .people import (Audience, Device, ExportPage, FriendOutcome, Friendship, Link, LinkPlace, NearbyPage, NewLink, Place, Report, Reported, Sharing,
-                     WholeProfile, read_audience, read_device, read_export, read_friendship, read_link, read_link_place, read_nearby, read_outcome,
-                     read_place, read_profile, read_sharing)
+from .people import (Audience, Device, ExportPage, FriendOutcome, Friendship, Link, LinkPlace, NamedPlace, NearbyPage, NewLink, Place, PlaceEvent,
+                     Report, Reported, Sharing, WholeProfile, read_audience, read_device, read_export, read_friendship, read_link, read_link_place,
+                     read_named_place, read_nearby, read_outcome, read_place, read_place_event, read_profile, read_sharing)
 from .posts import (Edit, FeedPage, ListedUser, NoticePage, NoticePreference, Page, People, Post, Strangers, User, read_edit,
                     read_listed_user, read_notice_preferences, read_notices, read_post, read_posts, read_strangers, read_user)
 from .requests import Requests, each, path, whole
@@ -236,6 +237,28 @@ class StarlingApi:
         """What a link shows; no token is asked for. link: its url, or what stands behind the #. ApiError link_over: it has ended."""
         return read_link_place(await self._http.ask_anonymously(path('links', link.rpartition('#')[2], 'place')))
 
+    async def get_places(self, *, after: str | None = None, limit: int | None = None) -> Page[NamedPlace]:
+        """A page of my places."""
+        return await self._http.page('/v1/places', {'after': after, 'limit': limit}, each(read_named_place))
+
+    async def get_place(self, place: str) -> NamedPlace:
+        return read_named_place(await self._http.ask(path('places', place)))
+
+    async def set_place(self, place: str, *, name: str, lat: float, lng: float, radius_m: int, tell: str | Iterable[int]) -> NamedPlace:
+        """Makes a place, or changes it. place: chosen by the app, 1 to 32 of A-Z, a-z, 0-9, - and _, not `events`. radius_m: 50 to 50,000. tell: me,
+        friends, or users (50 at most). Conflict places_limit: I have 50. InvalidPosition."""
+        lat, lng = round_position(lat, lng)
+        return read_named_place(await self._http.decided('PUT', path('places', place), {
+            'name': name, 'lat': lat, 'lng': lng, 'radius_m': radius_m, 'tell': tell if isinstance(tell, str) else list(tell)}))
+
+    async def delete_place(self, place: str) -> None:
+        await self._http.decided('DELETE', path('places', place))
+
+    async def get_place_events(self, *, from_ms: int | None = None, to_ms: int | None = None, after: int | None = None,
+                               limit: int | None = None) -> Page[PlaceEvent]:
+        """A page of my arrivals and departures, from the oldest on; from (inclusive) and to (exclusive) in ms since the epoch."""
+        return await self._http.page('/v1/places/events', {'from': from_ms, 'to': to_ms, 'after': after, 'limit': limit}, each(read_place_event))
+
     async def report(self, reports: Report | Iterable[Report]) -> Reported:
         """Where I am, or was: for programs without a connection. Up to 1000 at once, in any order. The same one
         again moves nobody, and get_history shows it once. What the server refuses of several is left out.
@@ -247,7 +270,7 @@ class StarlingApi:
         for one in left:
             lat, lng = round_position(one.lat, one.lng)
             locations.append({'lat': lat, 'lng': lng, 'time': now if one.time is None else one.time,
-                              **({} if one.accuracy is None else {'accuracy': one.accuracy})})
+                              **({} if one.accuracy is None else {'accuracy': one.accuracy}), **write_details(one.details)})
         while True:
             try:
                 answer = await self._http.decided('POST', '/v1/locations', {'locations': locations})
@@ -283,9 +306,11 @@ class StarlingApi:
     async def get_sharing(self) -> Sharing:
         return read_sharing(await self._http.ask('/v1/sharing'))
 
-    async def set_sharing(self, mode: str, until: int | None = None) -> Sharing:
-        """mode: off, friends or public. until: sharing ends by itself then, ms since the epoch."""
-        return read_sharing(await self._http.decided('PUT', '/v1/sharing', {'mode': mode, **({} if until is None else {'until': until})}))
+    async def set_sharing(self, mode: str, until: int | None = None, details: bool = False) -> Sharing:
+        """mode: off, friends or public. until: sharing ends by itself then, ms since the epoch. details: friends who see the exact place are told
+        accuracy and Details, too."""
+        choice = {'mode': mode, **({} if until is None else {'until': until}), **({'details': True} if details else {})}
+        return read_sharing(await self._http.decided('PUT', '/v1/sharing', choice))
 
     async def get_devices(self, session: str | None = None) -> list[Device]:
         """Where I am signed in, newest first. session: of my own welcome; that one is `current`."""
@@ -411,6 +436,10 @@ class StarlingApi:
     ) -> Page[ListedUser]:
         """Of those whom I follow, who follow the user: a page is of 400 whom I follow, or of limit, and may be empty with a next."""
         return await self._http.page(path('users', user, 'followers', 'known'), {'after': after, 'limit': limit}, each(read_listed_user))
+
+    async def get_mutual_friends(self, user: int, *, after: int | None = None, limit: int | None = None) -> People:
+        """My friends who are also friends of the user: nobody while one of us blocks the other. ApiError same_user: the user is me."""
+        return await self._people(path('users', user, 'mutual-friends'), after, limit)
 
     async def get_following(self, user: int, *, after: int | None = None, limit: int | None = None) -> People:
         return await self._people(path('users', user, 'following'), after, limit)

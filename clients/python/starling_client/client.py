@@ -27,6 +27,7 @@ from .api import StarlingApi
 from .backoff import OVERLOADED_S, backoff_s, directed_s
 from .events import Change, ClientError, Event, Friend, State, StateChange, StrangersGone, Welcome
 from .comments import comments_path
+from .details import NO_DETAILS, Details
 from .errors import connection_ended, not_connected
 from .feed import LiveFeed
 from .frames import number, parse_frame
@@ -204,10 +205,10 @@ class StarlingClient(Teller[Event]):
         elif self._state is not State.IDLE:
             self._start()
 
-    def move(self, lat: float, lng: float, accuracy: float | None = None) -> None:
+    def move(self, lat: float, lng: float, accuracy: float | None = None, details: Details = NO_DETAILS) -> None:
         """I am here now. Distances change at once; the report goes out at once, too, but not more than one a second.
         InvalidPosition: it is none."""
-        self._place_at(lat, lng, accuracy)
+        self._place_at(lat, lng, accuracy, details)
         if self._state is State.ONLINE:
             self._reporter.soon()
         self._emit(Change('move'))
@@ -482,8 +483,8 @@ class StarlingClient(Teller[Event]):
         self._send({'type': 'hello', 'token': self._token, **{name: value for name, value in said.items() if value is not None},
                     **self._reporter.hello()})
 
-    def _place_at(self, lat: float | None, lng: float | None, accuracy: float | None) -> None:
-        self._reporter.move(lat, lng, accuracy)
+    def _place_at(self, lat: float | None, lng: float | None, accuracy: float | None, details: Details = NO_DETAILS) -> None:
+        self._reporter.move(lat, lng, accuracy, details)
         if self._reporter.place:
             self._nearby.list.place(*self._reporter.place)
 

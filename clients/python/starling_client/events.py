@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from .details import NO_DETAILS, Details
 from .errors import ConnectionEnded
 from .posts import Strangers
 
@@ -35,6 +36,9 @@ class Friend:
     """Has missed a few reports, and may be somewhere else by now."""
     rounded: bool = False
     """The friend lets me see only about where they are: the place is the centre of a cell."""
+    accuracy: float | None = None
+    """Metres; of friends who share it, as details."""
+    details: Details = NO_DETAILS
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, List
 
+from .details import Details, read_details
 from .events import Friend
 from .frames import number
 from .geo import distance_m, round_position
@@ -30,12 +31,15 @@ class _Entry:
     time: int
     reported: float
     rounded: bool
+    accuracy: float | None
+    details: Details
     distance: float = 0.0
     stale: bool = False
     paged: bool = False
 
     def friend(self) -> Friend:
-        return Friend(self.user, self.name, self.avatar_url, self.lat, self.lng, self.distance, self.time, self.stale, self.rounded)
+        return Friend(self.user, self.name, self.avatar_url, self.lat, self.lng, self.distance, self.time, self.stale, self.rounded,
+                      self.accuracy, self.details)
 
 
 class NearbyList:
@@ -214,4 +218,4 @@ def _read_item(item: Any) -> _Entry | None:
         return None
     name, avatar = ((value if isinstance(value := item.get(key), str) and value else None) for key in ('name', 'avatar_url'))
     return _Entry(item['user'], name, avatar, *round_position(lat, lng), int(time), number(item.get('distance_m'), 0.0),
-                  item.get('rounded') is True)
+                  item.get('rounded') is True, item.get('accuracy'), read_details(item))

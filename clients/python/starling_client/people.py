@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from .details import NO_DETAILS, Details, read_details
 from .posts import Page, text_or_none
 
 
@@ -50,6 +51,8 @@ class Sharing:
     """off: nobody sees me. friends: my friends do. public: strangers around who share publicly, too, by cells."""
     until: int | None
     """When sharing ends by itself, ms since the epoch; None: it has no end, or is off."""
+    details: bool = False
+    """Friends who see the exact place are told accuracy and Details, too."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,32 @@ class LinkPlace:
 
 
 @dataclass(frozen=True)
+class NamedPlace:
+    """A place of mine. Each time that I arrive there or leave it, those in `tell` get a notice of that: friends, while we both share."""
+    id: str
+    name: str
+    lat: float
+    lng: float
+    radius_m: int
+    tell: str | tuple[int, ...]
+    """me, friends (all of them), or users."""
+
+
+@dataclass(frozen=True)
+class PlaceEvent:
+    number: int
+    """Rises."""
+    place: str
+    """Its id."""
+    name: str
+    """Of the place then."""
+    what: str
+    """arrived or left."""
+    time: int
+    """Of the report that said so, ms since the epoch."""
+
+
+@dataclass(frozen=True)
 class Report:
     """Where I am, or was. Checked when it is sent."""
     lat: float
@@ -89,6 +118,7 @@ class Report:
     """When the position was taken, ms since the epoch; None: now."""
     accuracy: float | None = None
     """Metres."""
+    details: Details = NO_DETAILS
 
 
 @dataclass(frozen=True)
@@ -111,6 +141,9 @@ class NearbyFriend(Profile):
     """Of the friend's last report, ms since the epoch."""
     rounded: bool = False
     """The friend lets me see only about where they are: the place is the centre of a cell."""
+    accuracy: float | None = None
+    """Metres; of friends who share it, as details."""
+    details: Details = NO_DETAILS
 
 
 @dataclass(frozen=True)
@@ -145,13 +178,15 @@ class Place:
     """Metres; None: not known."""
     received: int
     """When the server took it."""
+    details: Details = NO_DETAILS
 
 
 @dataclass(frozen=True)
 class Exported:
     """Something that is kept of me."""
     kind: str
-    """account, friends, links, following, followers, requesting, requested, muted, posts, devices, notices, comments, edits, likes, reports or history."""
+    """account, friends, links, places, place-events, following, followers, requesting, requested, muted, posts, devices, notices, comments, edits, likes,
+    reports or history."""
     item: dict[str, Any]
     """The members that openapi.yaml names, as they are there."""
 
@@ -195,7 +230,7 @@ def read_outcome(answer: dict[str, Any]) -> FriendOutcome:
 
 
 def read_sharing(answer: dict[str, Any]) -> Sharing:
-    return Sharing(str(answer['mode']), answer.get('until'))
+    return Sharing(str(answer['mode']), answer.get('until'), answer.get('details') is True)
 
 
 def read_link(item: dict[str, Any]) -> Link:
@@ -206,8 +241,19 @@ def read_link_place(answer: dict[str, Any]) -> LinkPlace:
     return LinkPlace(str(answer.get('name') or ''), answer.get('lat'), answer.get('lng'), answer.get('time'), answer['until'])
 
 
+def read_named_place(item: dict[str, Any]) -> NamedPlace:
+    tell = item['tell']
+    return NamedPlace(str(item['id']), str(item['name']), item['lat'], item['lng'], int(item['radius_m']),
+                      tell if isinstance(tell, str) else tuple(map(int, tell)))
+
+
+def read_place_event(item: dict[str, Any]) -> PlaceEvent:
+    return PlaceEvent(int(item['number']), str(item['place']), str(item['name']), str(item['what']), int(item['time']))
+
+
 def read_nearby(answer: dict[str, Any]) -> NearbyPage:
-    friends = [NearbyFriend(*_profile(item), item['lat'], item['lng'], item['distance_m'], item['time'], item.get('rounded') is True)
+    friends = [NearbyFriend(*_profile(item), item['lat'], item['lng'], item['distance_m'], item['time'], item.get('rounded') is True,
+                            item.get('accuracy'), read_details(item))
                for item in answer['items']]
     return NearbyPage(friends, answer.get('next'), answer.get('time'))
 
@@ -218,7 +264,7 @@ def read_audience(answer: dict[str, Any]) -> Audience:
 
 
 def read_place(item: dict[str, Any]) -> Place:
-    return Place(item['lat'], item['lng'], item['time'], item.get('accuracy'), item['received'])
+    return Place(item['lat'], item['lng'], item['time'], item.get('accuracy'), item['received'], read_details(item))
 
 
 def read_export(answer: dict[str, Any]) -> ExportPage:

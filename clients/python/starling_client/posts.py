@@ -87,7 +87,8 @@ class Notice:
     id: str
     """The same event has the same one."""
     what: str
-    """follow, request (asks to follow me), accepted (I may follow), mention, reply, like, or approach (a friend has come near while I had no session)."""
+    """follow, request (asks to follow me), accepted (I may follow), mention, reply, like, approach (a friend has come near while I had no session), arrived or
+    left (a friend at a place of the friend's, or I at one of mine)."""
     user: int
     """The user who does so; of many, the newest one."""
     post: str | None
@@ -100,6 +101,8 @@ class Notice:
     """How many users do so."""
     users: tuple[int, ...]
     """The newest of them, three at most."""
+    place: str | None = None
+    """The name of the place; None: it is about none."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +203,8 @@ def read_strangers(page: dict[str, Any]) -> Strangers | None:
 def read_notice(item: dict[str, Any]) -> Notice:
     kind, _, post = str(item.get('subject') or '').partition(':')
     return Notice(str(item['id']), str(item['what']), int(item['user']), post if kind == 'post' else None, text_or_none(item.get('comment')),
-                  int(number(item.get('time'), 0)), int(number(item.get('count'), 1)), tuple(item.get('users') or [int(item['user'])]))
+                  int(number(item.get('time'), 0)), int(number(item.get('count'), 1)), tuple(item.get('users') or [int(item['user'])]),
+                  text_or_none(item.get('place')))
 
 
 def read_notices(items: Any) -> List[Notice]:

@@ -5,6 +5,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from .details import Details, write_details
 from .geo import round_position
 from .timers import Timers
 
@@ -18,14 +19,15 @@ class Reporter:
         self._every = _EVERY_S
         self.place: tuple[float, float] | None = None
         """None: nobody has said where I am, and nothing is reported."""
-        self._accuracy: float | None = None
+        self._said: dict[str, Any] = {}
         self._sent_at = -1e9
         self._sent_time = 0
         self._sent_place: tuple[float, float] | None = None
 
-    def move(self, lat: float | None, lng: float | None, accuracy: float | None) -> None:
+    def move(self, lat: float | None, lng: float | None, accuracy: float | None, details: Details) -> None:
         """I am here now. InvalidPosition: it is none."""
-        self.place, self._accuracy = round_position(lat, lng), accuracy
+        self.place = round_position(lat, lng)
+        self._said = {**({} if accuracy is None else {'accuracy': accuracy}), **write_details(details)}
 
     def forget(self) -> None:
         """The clock was wrong: the last report had a wrong time, and goes out once more."""
@@ -33,7 +35,7 @@ class Reporter:
 
     def hello(self) -> dict[str, Any]:
         """The members that a hello has for its position; it counts as sent."""
-        return self._report(self.place) if self.place else {}
+        return {**self._report(self.place), **self._said} if self.place else {}
 
     def welcomed(self, every: float) -> None:
         """The server takes reports, and wants one that often (s)."""
@@ -54,8 +56,7 @@ class Reporter:
     def _send_location(self) -> None:
         self._timers.clear('soon')
         if self.place:
-            accuracy = {} if self._accuracy is None else {'accuracy': self._accuracy}
-            self._send({'type': 'location', **self._report(self.place), **accuracy})
+            self._send({'type': 'location', **self._report(self.place), **self._said})
         self._schedule()
 
     def _schedule(self) -> None:

@@ -9,7 +9,7 @@ import pytest
 from websockets.asyncio.server import serve
 from websockets.exceptions import ConnectionClosed
 
-from starling_client import ClientError, StarlingClient, State, StateChange
+from starling_client import ClientError, Details, StarlingClient, State, StateChange
 
 HERE = 39.9847, 116.3184
 
@@ -97,9 +97,10 @@ async def test_hello_welcome_page_update_and_close(server):
         assert me.state is State.ONLINE and me.welcome.user == 7
         await server.say(type='update', near=[item(3)], gone=[1])
         await until(lambda: [friend.user for friend in me.list] == [2, 3])
-        me.move(HERE[0] + 1e-3, HERE[1], accuracy=12)
+        me.move(HERE[0] + 1e-3, HERE[1], accuracy=12, details=Details(battery=0.25, speed=1.5))
         assert [friend.user for friend in me.list] == [3, 2]
         report = await server.heard('location')
+        assert (report['battery'], report['speed_mps'], 'charging' in report) == (0.25, 1.5, False)
         assert report['accuracy'] == 12 and report['time'] > hello['time']
     assert me.state is State.IDLE and me.list == [] and not me._timers and not me._background
 

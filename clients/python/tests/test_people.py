@@ -2,8 +2,8 @@
 import pytest
 from test_api import comment, with_api
 
-from starling_client import (ApiError, BadRequest, Conflict, Exported, FriendOutcome, Friendship, Link, LinkPlace, NearbyFriend, NewLink, Page, Place,
-                             Report, Sharing, Undecided, Watcher, WholeProfile)
+from starling_client import (ApiError, BadRequest, Conflict, Details, Exported, FriendOutcome, Friendship, InvalidPosition, Link, LinkPlace, NamedPlace,
+                             NearbyFriend, NewLink, Page, Place, PlaceEvent, Report, Sharing, Undecided, Watcher, WholeProfile)
 
 BIG = 2**63 - 1
 
@@ -52,17 +52,40 @@ async def test_a_link_is_made_once_listed_read_without_a_token_and_ended(server,
 
 
 @with_api
+async def test_places_of_mine_are_made_changed_listed_and_deleted_and_have_events(server, api):
+    home = {'id': 'home', 'name': 'Home', 'lat': 1.5, 'lng': 2, 'radius_m': 100, 'tell': 'friends'}
+    server.answers = [(202, {'id': 'home'}), (200, home), (200, {**home, 'tell': [2**63 - 1, 7]}), (200, {'items': [home], 'next': 'home'}), (200, home),
+                      (204, {}), (200, {'items': [{'number': 3, 'place': 'home', 'name': 'Home', 'what': 'left', 'time': 9}], 'next': 3})]
+    wish = {'name': 'Home', 'lat': 1.5, 'lng': 2.0, 'radius_m': 100}
+    read = NamedPlace('home', 'Home', 1.5, 2, 100, 'friends')
+    assert await api.set_place('home', **wish, tell='friends') == read
+    assert (await api.set_place('home', **wish, tell={7})).tell == (2**63 - 1, 7)
+    assert [body for _, _, body, _ in server.asked[1:3]] == [{**wish, 'tell': 'friends'}, {**wish, 'tell': [7]}]
+    page = await api.get_places(limit=1)
+    assert (page.items, page.next) == ([read], 'home') and await api.get_place('home') == read
+    await api.delete_place('home')
+    assert (await api.get_place_events(from_ms=1, to_ms=10)).items == [PlaceEvent(3, 'home', 'Home', 'left', 9)]
+    with pytest.raises(InvalidPosition):
+        await api.set_place('home', **{**wish, 'lat': 91}, tell='me')
+    with pytest.raises(ValueError, match='not an id'):
+        await api.get_place('../me')
+    assert requests(server) == ['PUT /v1/places/home'] * 3 + ['GET /v1/places?limit=1', 'GET /v1/places/home', 'DELETE /v1/places/home',
+                                                             'GET /v1/places/events?from=1&to=10']
+
+
+@with_api
 async def test_places_of_friends_of_mine_and_who_sees_me(server, api):
     server.answers = [
-        (200, {'items': [{'user': 7, 'name': 'Ada', 'avatar_url': '', 'lat': 1.5, 'lng': 2, 'time': 9, 'distance_m': 12.5}], 'next': None, 'time': 8}),
+        (200, {'items': [{'user': 7, 'name': 'Ada', 'avatar_url': '', 'lat': 1.5, 'lng': 2, 'time': 9, 'distance_m': 12.5, 'accuracy': 4,
+                         'charging': True}], 'next': None, 'time': 8}),
         (200, {'items': [{'user': 7, 'near': True}, {'user': 8, 'near': False}], 'next': 8, 'mode': 'friends', 'visible': True}),
-        (200, {'items': [{'lat': 1, 'lng': 2, 'time': 3, 'accuracy': None, 'received': 4}], 'next': 'c'})]
+        (200, {'items': [{'lat': 1, 'lng': 2, 'time': 3, 'accuracy': None, 'received': 4, 'battery': 0.5}], 'next': 'c'})]
     near = await api.get_nearby(since=8)
-    assert (near.items, near.next, near.time) == ([NearbyFriend(7, 'Ada', None, 1.5, 2, 12.5, 9)], None, 8)
+    assert (near.items, near.next, near.time) == ([NearbyFriend(7, 'Ada', None, 1.5, 2, 12.5, 9, accuracy=4, details=Details(charging=True))], None, 8)
     audience = await api.get_audience(after=3)
     assert (audience.items, audience.mode, audience.visible) == ([Watcher(7, True), Watcher(8, False)], 'friends', True)
     history = await api.get_history(from_ms=1, to_ms=9, limit=1)
-    assert (history.items, history.next) == ([Place(1, 2, 3, None, 4)], 'c')
+    assert (history.items, history.next) == ([Place(1, 2, 3, None, 4, Details(battery=0.5))], 'c')
     assert requests(server) == ['GET /v1/nearby?since=8', 'GET /v1/audience?after=3', 'GET /v1/history?from=1&to=9&limit=1']
 
 
@@ -86,8 +109,9 @@ async def test_reports_carry_their_times_the_same_ones_when_they_are_said_again(
     assert (await api.report(Report(39.98470001, 116))).accepted == 1
     first, second = (asked[2]['locations'] for asked in server.asked)
     assert first == second and first[0]['lat'] == 39.9847 and first[0]['time'] > 1_700_000_000_000
-    assert (await api.report([Report(1, 2, 3, 5.0), Report(1, 2, 4)])).sharing_off == 1
-    assert server.asked[2][2] == {'locations': [{'lat': 1, 'lng': 2, 'time': 3, 'accuracy': 5.0}, {'lat': 1, 'lng': 2, 'time': 4}]}
+    assert (await api.report([Report(1, 2, 3, 5.0, Details(charging=False, vertical_accuracy=3)), Report(1, 2, 4)])).sharing_off == 1
+    first = {'lat': 1, 'lng': 2, 'time': 3, 'accuracy': 5.0, 'charging': False, 'vertical_accuracy_m': 3}
+    assert server.asked[2][2] == {'locations': [first, {'lat': 1, 'lng': 2, 'time': 4}]}
 
 
 @with_api
@@ -156,3 +180,11 @@ async def test_forgetting_is_said_again_until_nothing_is_left(server, api):
     with pytest.raises(Undecided) as raised:
         await api.forget_me()
     assert raised.value.retry_after == 60 and set(requests(server)) == {'DELETE /v1/me'}
+
+
+@with_api
+async def test_friends_are_told_details_if_i_choose_so(server, api):
+    server.answers = [(200, {'user': 7, 'mode': 'friends', 'details': True}), (200, {'user': 7, 'mode': 'friends'})]
+    assert (await api.set_sharing('friends', details=True)).details
+    assert not (await api.set_sharing('friends')).details
+    assert [asked[2] for asked in server.asked] == [{'mode': 'friends', 'details': True}, {'mode': 'friends'}]

@@ -8,7 +8,12 @@ import fastavro
 
 from .broker import REPOSITORY
 
-SCHEMA = fastavro.parse_schema(json.loads((REPOSITORY / 'schemas/history-row-v1.avsc').read_text()))
+def _schema(version: int) -> dict:
+    return fastavro.parse_schema(json.loads((REPOSITORY / f'schemas/history-row-v{version}.avsc').read_text()))
+
+
+DETAILS = 'battery', 'charging', 'speed', 'course', 'vertical_accuracy', 'activity'
+SCHEMAS = {False: _schema(1), True: _schema(2)}  # whether rows have details
 HOUR_MS = 3_600_000
 
 
@@ -18,8 +23,8 @@ def hour_folder(hour: int) -> str:
 
 
 class Archive:
-    """Chains of small files of some partitions. `rows` are all rows that were published, as dicts with times in ms, and an accuracy that is None where
-    the files have -1."""
+    """Chains of small files of some partitions. `rows` are all rows that were published, as dicts with times in ms, and an accuracy and details
+    that are None where the files have -1, or, in those of version 1, no such columns."""
 
     def __init__(self, root: pathlib.Path, partitions=3, users=40, seed=1):
         self.root, self.chance = root, random.Random(seed)
@@ -35,14 +40,15 @@ class Archive:
         return {'user': user, 'lat': 399_000_000 + self.chance.randrange(2_000_000),
                 'lng': -1_163_000_000 + self.chance.randrange(2_000_000), 'time': received - self.chance.randrange(5_000),
                 'accuracy': self.chance.choice([None, *range(60)]), 'received': received, 'partition': partition,
-                'offset': offset}
+                'offset': offset, **dict.fromkeys(DETAILS)}
 
     def write(self, path: pathlib.Path, rows: list[dict], end=None):
         path.parent.mkdir(parents=True, exist_ok=True)
         hidden = path.with_name(f'.{path.name}.tmp')
         with open(hidden, 'wb') as stream:
-            stored = [{**row, 'accuracy': -1 if row['accuracy'] is None else row['accuracy']} for row in rows]
-            fastavro.writer(stream, SCHEMA, sorted(stored, key=lambda row: (row['user'], row['time'], row['offset'])),
+            stored = [{name: -1 if value is None else value for name, value in row.items()} for row in rows]
+            detailed = any(row[name] not in (None, -1) for row in rows for name in DETAILS)
+            fastavro.writer(stream, SCHEMAS[detailed], sorted(stored, key=lambda row: (row['user'], row['time'], row['offset'])),
                             codec='snappy', sync_interval=2_000, metadata={} if end is None else {'starling.end': str(end)})
         hidden.rename(path)
 
@@ -54,6 +60,9 @@ class Archive:
             rows.append(self.row(partition, offset + self.chance.randrange(3), hour))
             offset = rows[-1]['offset'] + 1
         path = self.root / hour_folder(hour) / f'{partition:05}-{first:019}.avro'
+        if self.chance.random() < 0.5:
+            for row in rows:
+                row |= {name: self.chance.choice([None, self.chance.randrange(1000)]) for name in DETAILS}
         says = self.chance.random() < 0.7  # files of version 0.1 do not
         offset += self.chance.randrange(3) if says else 0
         self.write(path, rows, offset if says else None)
@@ -85,7 +94,7 @@ class Archive:
         for path in self.root.rglob('*.avro'):
             with open(path, 'rb') as stream:
                 reader = fastavro.reader(stream)
-                rows, end = list(reader), reader.metadata.get('starling.end')
+                rows, end = [dict.fromkeys(DETAILS) | row for row in reader], reader.metadata.get('starling.end')
             kept = [row for row in rows if row['user'] != user]
             if len(kept) < len(rows):
                 self.write(path, kept, end)

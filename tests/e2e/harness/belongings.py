@@ -6,9 +6,9 @@ from .feed import Feed
 from .geo import HOME, at
 from .waiting import eventually, now_ms
 
-KINDS = 'account', 'friends', 'links', 'following', 'followers', 'requesting', 'requested', 'muted', 'posts', 'devices', 'notices', 'comments', 'edits', \
-    'likes', 'reports', 'history'
-TOLD = {kind: {'live': True, 'push': True} for kind in ('follow', 'mention', 'reply', 'request', 'accepted', 'like', 'approach')}
+KINDS = 'account', 'friends', 'links', 'places', 'place-events', 'following', 'followers', 'requesting', 'requested', 'muted', 'posts', 'devices', \
+    'notices', 'comments', 'edits', 'likes', 'reports', 'history'
+TOLD = {kind: {'live': True, 'push': True} for kind in ('follow', 'mention', 'reply', 'request', 'accepted', 'like', 'approach', 'arrived', 'left')}
 
 
 class Belongings:
@@ -29,6 +29,7 @@ class Belongings:
         http.ok('PUT', f'/v1/blocks/{self.stranger}')
         self.link = http.ok('POST', '/v1/links', json={'until': now_ms() + 3_600_000, 'rounded': True})
         http.ok('PUT', f'/v1/nearby/mutes/{self.friend}')
+        self.home = http.ok('PUT', '/v1/places/home', json={'name': 'Home', 'lat': HOME[0], 'lng': HOME[1], 'radius_m': 1000, 'tell': [self.stranger]})
         eventually(lambda: http.put('/v1/handle', json={'handle': self.handle}).status_code == 200, what='the handle is granted')
         self.feed.follow(self.user, self.idol)
         self.feed.follow(self.fan, self.user)
@@ -46,9 +47,10 @@ class Belongings:
             eventually(lambda: self.http(user).put(f'/v1/follows/{other}').json().get('state') == 'requested')
         self.places = [at(10 * i) for i in range(reports)]
         for i, place in enumerate(self.places):
-            cluster.report_http(self.user, *place, time=1_700_000_000_000 + i)
+            cluster.report_http(self.user, *place, time=now_ms() if i == reports - 1 else 1_700_000_000_000 + i)
         cluster.report_http(self.friend, *HOME)
         eventually(lambda: len(http.ok('GET', '/v1/history', params={'limit': 1000})['items']) == reports, what='the history is stored')
+        eventually(lambda: http.ok('GET', '/v1/places/events')['items'], what='the user has arrived')
         eventually(lambda: self.found(f'zanzibar{self.user}'), what='the comment is found')
         eventually(lambda: len(http.ok('GET', '/v1/notices')['items']) == 4, what='the notices are there')
         self.read = http.ok('GET', '/v1/notices')['items'][1]['id']
@@ -84,10 +86,11 @@ class Belongings:
     def check(self, found):
         """Everything is there."""
         assert found['account'] == [{'user': self.user, **self.PROFILE, 'sharing': 'friends',
-                                     'until': None, 'nearby_muted': [self.friend], 'handle': self.handle, 'visibility': 'followers',
+                                     'until': None, 'details': False, 'nearby_muted': [self.friend], 'handle': self.handle, 'visibility': 'followers',
                                      'notices': {'read': self.read, 'preferences': {**TOLD, 'like': {'live': True, 'push': False}}}}]
         assert [(f['user'], f['state']) for f in found['friends']] == [(self.friend, 'friends'), (self.stranger, 'blocked')]
         assert [(link['id'], link['rounded']) for link in found['links']] == [(self.link['id'], True)]
+        assert found['places'] == [self.home] and [(one['place'], one['what']) for one in found['place-events']] == [('home', 'arrived')]
         assert found['following'] == [{'user': self.idol}] and found['followers'] == [{'user': self.fan}]
         assert found['requesting'] == found['requested'] == [{'user': self.friend}]
         assert found['muted'] == [{'user': self.stranger}]

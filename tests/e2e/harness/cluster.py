@@ -19,7 +19,7 @@ from .records import Topics, partition_of, user_key
 from .tokens import Keys
 from .waiting import eventually, now_ms
 
-KINDS = ('ingest', 'router', 'fanout', 'feed', 'comments', 'history-sink', 'moderation')
+KINDS = ('ingest', 'router', 'fanout', 'feed', 'comments', 'places', 'history-sink', 'moderation')
 PAGE = REPOSITORY / 'web/dist'  # npm run build makes it; most tests do without
 _numbers = itertools.count(1)
 
@@ -109,7 +109,7 @@ class Daemon(Process):
 class Cluster:
     """
     cluster = Cluster(broker, folder, partitions=4, settings={'inactive.after.s': 30})
-    cluster.start(routers=2)         # topics, then one of each daemon, two routers, no feed, no comments; waits until all are ready
+    cluster.start(routers=2)         # topics, then one of each daemon, two routers, no feed, no comments, no places; waits until all are ready
     cluster.routers[0].kill()
     cluster.add('router')            # one more, started
     """
@@ -138,16 +138,26 @@ class Cluster:
 
     # daemons
 
-    def start(self, ingests=1, routers=1, fanouts=1, sinks=1, feeds=0, comments=0, moderators=0, topics=True, wait=True) -> 'Cluster':
+    def start(self, ingests=1, routers=1, fanouts=1, sinks=1, feeds=0, comments=0, places=0, moderators=0, topics=True, wait=True) -> 'Cluster':
         if topics:
             self.create_topics()
-        counts = {'ingest': ingests, 'router': routers, 'fanout': fanouts, 'feed': feeds, 'comments': comments,
+        counts = {'ingest': ingests, 'router': routers, 'fanout': fanouts, 'feed': feeds, 'comments': comments, 'places': places,
                   'history-sink': sinks, 'moderation': moderators}
         started = [self.add(kind, wait=False) for kind, count in counts.items() for _ in range(count)]
         if wait:
             for daemon in started:
                 daemon.wait_ready()
+            if places and ingests:
+                self._meet_places()
         return self
+
+    def _meet_places(self):
+        """Waits until each gateway knows who has whose places: the page reads them as soon as somebody signs in."""
+        user_of = {self.partition_of(user): user for user in range(1 << 41, (1 << 41) + 100 * self.partitions)}
+        for gateway in self.of('ingest'):
+            for user in user_of.values():
+                http = Http('http://' + gateway.settings['ingest.listen'], self.token(user))
+                eventually(lambda http=http: http.get('/v1/places').status_code != 503, 60, what=f'{gateway.name} knows the owners of places')
 
     def add(self, kind: str, wait=True, settings=None, start=True, place: Place = HERE) -> Daemon:
         """One more daemon of that kind, with settings of its own above the cluster's."""
@@ -157,7 +167,8 @@ class Cluster:
                        'ingest.drain.notice.s': 0,
                        'web.ws.url': self.ws_url, 'router.group.id': self.group('router'),
                        'history.group.id': self.group('history-sink'), 'feed.group.id': self.group('feed'),
-                       'comments.group.id': self.group('comments'), 'moderation.group.id': self.group('moderation'),
+                       'comments.group.id': self.group('comments'), 'places.group.id': self.group('places'),
+                       'moderation.group.id': self.group('moderation'),
                        'ingest.user.rate': 0, 'ingest.user.changes.rate': 0, 'ingest.user.reports.rate': 0,
                        'ingest.address.rate': 0},  # tests ask as fast as they can
             'router': {'group.id': self.group('router')},
@@ -169,6 +180,7 @@ class Cluster:
             'feed': {'group.id': self.group('feed')},
             'moderation': {'group.id': self.group('moderation')},
             'comments': {'group.id': self.group('comments')},
+            'places': {'group.id': self.group('places')},
             'history-sink': {'group.id': self.group('history-sink'), 'history.dir': self.history},
         }[kind]
         daemon = Daemon(self, kind, len(self.of(kind)), {**own, **self._settings_of(kind), **(settings or {})}, place)
@@ -195,6 +207,7 @@ class Cluster:
     feeds = property(lambda self: self.of('feed'))
     moderators = property(lambda self: self.of('moderation'))
     comments = property(lambda self: self.of('comments'))
+    places = property(lambda self: self.of('places'))
     sinks = property(lambda self: self.of('history-sink'))
 
     def partition_of(self, user: int) -> int:
@@ -215,8 +228,8 @@ class Cluster:
             'auth.hs256.key.file': self.keys.secret_file, 'peer.token': self.keys.peer_token,
             'router.group.id': self.group('router'), 'fanout.group.id': self.group('fanout'),
             'history.group.id': self.group('history-sink'), 'feed.group.id': self.group('feed'),
-            'comments.group.id': self.group('comments'), 'moderation.group.id': self.group('moderation'),
-            **daemons, **self.command_settings}.items()))
+            'comments.group.id': self.group('comments'), 'places.group.id': self.group('places'),
+            'moderation.group.id': self.group('moderation'), **daemons, **self.command_settings}.items()))
         done = subprocess.run([build_folder() / 'starling', *map(str, arguments), '--config', properties],
                               capture_output=True, text=True, timeout=timeout, env=clean_environment(), **run)
         if check:

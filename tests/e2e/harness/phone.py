@@ -60,8 +60,8 @@ class Phone:
             return self.expect('nearby')
         return None
 
-    def report(self, lat: float, lng: float, time=None, accuracy=None):
-        frame = {'type': 'location', 'lat': lat, 'lng': lng, 'time': now_ms() if time is None else time}
+    def report(self, lat: float, lng: float, time=None, accuracy=None, **details):
+        frame = {'type': 'location', 'lat': lat, 'lng': lng, 'time': now_ms() if time is None else time, **details}
         if accuracy is not None:
             frame['accuracy'] = accuracy
         with self._changed:

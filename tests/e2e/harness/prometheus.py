@@ -12,7 +12,7 @@ from .ports import free_port
 from .processes import Process
 
 MONITORING = REPOSITORY / 'monitoring'
-JOBS = ['ingest', 'router', 'fanout', 'feed', 'comments', 'history-sink', 'moderation']
+JOBS = ['ingest', 'router', 'fanout', 'feed', 'comments', 'places', 'history-sink', 'moderation']
 
 
 def program(name) -> pathlib.Path:

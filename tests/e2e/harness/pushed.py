@@ -91,7 +91,7 @@ class Pushed:
         with self._lock:
             for item in post['items']:
                 expected = {'id', 'user', 'what', 'from', 'subject', 'comment', 'time'}
-                expected |= {'friend', 'distance_m'} if item['what'] == 'approach' else set()
+                expected |= {'friend', 'distance_m'} if item['what'] == 'approach' else {'place'} if item['what'] in ('arrived', 'left') else set()
                 if set(item) != expected:
                     self.faults.append(f'{item}')
                 self._items.append(item)

@@ -11,6 +11,7 @@ static const struct cli_settings SETTINGS = {
     .history_group = "sinks",
     .feed_group = "feeds",
     .comments_group = "threads",
+    .places_group = "placers",
     .moderation_group = "moderators",
 };
 static const struct acls_form PLAIN = {.principal = "User:%", .bootstrap = "b:1", .command_config = ""};
@@ -49,7 +50,8 @@ TEST(operations_on_the_same_resources_share_a_command) {
                         "--operation Write --operation Delete --resource-pattern-type prefixed --topic p.\n"
                         "kafka-acls.sh --bootstrap-server b:1 --add --allow-principal User:starling "
                         "--operation Describe --resource-pattern-type literal --group routers --group edges "
-                        "--group feeds --group threads --group sinks --group moderators --group starling-reader\n");
+                        "--group feeds --group threads --group placers --group sinks "
+                        "--group moderators --group starling-reader\n");
 }
 
 TEST(transactional_ids_begin_with_prefix_and_group) {

@@ -9,6 +9,7 @@
 #include "unit/kit/kit.h"
 #include "users/device.h"
 #include "users/notice.h"
+#include "users/place.h"
 #include "watch/records.h"
 
 static const struct kafka_settings SETTINGS = {.topics = &TOPICS_ALL, .prefix = "t."};
@@ -107,6 +108,20 @@ TEST(a_relation_has_both_users_and_what_it_is_in_its_key) {
     struct sample sample = sample_of(&TOPIC_FOLLOWS);
     with_key(&sample, 5, 0);
     assert_text(&sample, HEAD("follows") "\"0000000000000005\",\"value\":null}");
+}
+
+TEST(a_place_and_an_event_have_the_user_in_their_keys) {
+    uint8_t key[PLACE_KEY_MAX];
+    struct sample place = sample_of(&TOPIC_PLACES), event = sample_of(&TOPIC_PLACE_EVENTS);
+    place.record.key = key;
+    place.record.key_size = place_key_write(key, &(struct place_key){5, "home", 4});
+    assert_text(&place, HEAD("places") "[5,\"home\"],\"value\":null}");
+    assert_true(concerns(&place, 5));
+    place.record.key_size = 8;
+    assert_text(&place, HEAD("places") "5,\"value\":null}");
+    with_key(&event, 5, 1784203200001);
+    assert_text(&event, HEAD("place-events") "[5,1784203200001],\"value\":null}");
+    assert_true(concerns(&event, 5) && !concerns(&event, 9));
 }
 
 TEST(a_post_has_its_author_and_id_in_its_key) {

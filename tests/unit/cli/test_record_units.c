@@ -11,6 +11,8 @@ TEST(places_are_degrees_and_an_unknown_accuracy_is_null) {
     becomes("{\"user\": 7, \"lat\": 399847021, \"lng\": -1163184000, \"accuracy\": -1}",
             "{\"user\": 7, \"lat\": 39.9847021, \"lng\": -116.3184, \"accuracy\": null}");
     becomes("{\"lat\":-5,\"lng\":0,\"accuracy\":12}", "{\"lat\":-0.0000005,\"lng\":0,\"accuracy\":12}");
+    becomes("{\"battery\": 570, \"charging\": -1, \"speed\": -1, \"activity\": -1, \"offset\": -1}",
+            "{\"battery\": 570, \"charging\": null, \"speed\": null, \"activity\": null, \"offset\": -1}");
     becomes("[{\"a\": {\"lat\": 10000000}}, {\"lat\": 20000000}]", "[{\"a\": {\"lat\": 1}}, {\"lat\": 2}]");
 }
 

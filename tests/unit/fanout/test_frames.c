@@ -132,6 +132,86 @@ TEST(items_say_who_where_and_when, struct fixture *f) {
     json_decref(json);
 }
 
+/* Ada's entry of the first page. */
+static json_t *ada_of(struct fixture *f, json_t **page) {
+    frame_nearby(&f->frame, &f->nearby, (struct nearby_cursor){-1, -1}, f->faces);
+    *page = read_frame(f, "nearby");
+    return json_array_get(json_object_get(*page, "items"), 0);
+}
+
+static void ada_has(struct fixture *f, size_t members, double battery) {
+    json_t *page;
+    const json_t *ada = ada_of(f, &page);
+    bool rounded = json_object_get(ada, "rounded");
+    assert_int_equal(json_object_size(ada), members);
+    if (members > 8) assert_true(json_number_value(json_object_get(ada, "battery")) == battery);
+    assert_int_equal(json_is_integer(json_object_get(ada, "accuracy")), members > 7 && !rounded);
+    assert_int_equal(json_is_true(json_object_get(ada, "charging")), members > 9);
+    json_decref(page);
+}
+
+static struct user_details details_of(int64_t time) {
+    return (struct user_details){.user = 1, .time = time, .accuracy = 12, .shown = true, .said = {DETAILS_NONE}};
+}
+
+TEST(items_say_what_phones_say_of_that_report, struct fixture *f) {
+    struct user_details details = details_of(901);
+    meet(f, 1, 0);
+    ada_has(f, 7, 0);
+    details.said.battery = 500;
+    assert_true(faces_tell(f->faces, &details));
+    ada_has(f, 9, 0.5);
+    assert_false(faces_tell(f->faces, &details)); // once more
+    details.said.battery = 250;
+    details.said.charging = 1;
+    assert_true(faces_tell(f->faces, &details)); // of the same time
+    ada_has(f, 10, 0.25);
+    faces_forget(f->faces, 1); // a new profile
+    ada_has(f, 10, 0.25);
+    details.time = 900; // an older report's
+    assert_false(faces_tell(f->faces, &details));
+    ada_has(f, 10, 0.25);
+    details.time = 902; // a newer one's, whose place is not known here
+    assert_true(faces_tell(f->faces, &details));
+    ada_has(f, 7, 0);
+}
+
+TEST(items_say_it_as_the_friend_chooses, struct fixture *f) {
+    struct user_details details = details_of(901);
+    meet(f, 1, 0);
+    assert_false(faces_show(f->faces, 1, true)); // nothing is known
+    assert_false(faces_show(f->faces, 1, false));
+    details.shown = false; // the report came before the choice
+    assert_false(faces_tell(f->faces, &details));
+    ada_has(f, 7, 0);
+    assert_true(faces_show(f->faces, 1, true));
+    assert_false(faces_show(f->faces, 1, true));
+    ada_has(f, 8, 0);
+    assert_true(faces_show(f->faces, 1, false));
+    ada_has(f, 7, 0);
+}
+
+TEST(a_rounded_friend_has_no_details, struct fixture *f) {
+    const struct user_details details = details_of(901);
+    meet(f, 1, 0);
+    faces_tell(f->faces, &details);
+    nearby_roster_start(&f->nearby);
+    nearby_roster_entry(&f->nearby, 1, (struct geo_point){399847021, 1163184170}, 901, true);
+    nearby_roster_end(&f->nearby, true);
+    ada_has(f, 8, 0); // `rounded`
+}
+
+/* What is in an entry goes at the end of the choice, also when there is no room for the friend any more. */
+TEST(details_of_many_friends_are_bounded, struct fixture *f) {
+    struct user_details details = details_of(901);
+    for (; details.user <= FACES_DETAILED; details.user++) faces_tell(f->faces, &details);
+    meet(f, 1, 0);
+    ada_has(f, 8, 0);               // accuracy alone
+    faces_tell(f->faces, &details); // the first has gone
+    assert_true(faces_show(f->faces, 1, false));
+    ada_has(f, 7, 0);
+}
+
 TEST(pages_hold_twenty, struct fixture *f) {
     int seen[FRIENDS + 1] = {0};
     size_t sizes[3];

@@ -14,6 +14,11 @@ static void close_view(void *context, struct session *session) {
 
 static const struct screen SCREEN = {.name = "world", .session_bytes = sizeof(struct view), .free = close_view};
 
+static bool shows_details(void *context, int64_t user) {
+    (void)user;
+    return ((const struct fanout_world *)context)->shows_details;
+}
+
 static bool shares(void *context, int64_t user, int64_t *opted) {
     const struct fanout_world *world = context;
     *opted = 0;
@@ -67,6 +72,7 @@ struct fanout_world *fanout_world_new(void) {
                                                         .inactive_ms = INT64_C(6) * WORLD_TOKEN_MS,
                                                         .context = world,
                                                         .shares = shares,
+                                                        .shows_details = shows_details,
                                                         .up = up,
                                                         .send = send_record,
                                                         .moved = moved});
@@ -96,7 +102,7 @@ struct view *fanout_world_view(const struct fanout_world *world, const struct se
 
 void fanout_world_report(struct fanout_world *world, struct session *session, int64_t time) {
     uplink_report(world->uplink, view_reporter(view_of(world, session)),
-                  &(struct report){.at = {0, 0}, .time = time, .accuracy = -1});
+                  &(struct report){.at = {0, 0}, .time = time, .accuracy = -1, .details = {DETAILS_NONE}});
 }
 
 struct session *fanout_world_arrive(struct fanout_world *world, int64_t user, bool with_view) {

@@ -21,7 +21,7 @@ struct fanout_world {
     struct uplink *uplink;
     struct optouts *optouts;
     struct codec *codec;
-    bool up, shares;
+    bool up, shares, shows_details;
     int refuse_after;      /* so many more records are taken; negative: any number */
     struct location *said; /* in order */
     size_t said_count, said_room;

@@ -110,7 +110,7 @@ static void begin(struct world *w) {
     FAKE_UNTIL(&w->loop, w->begun && decider_ready(feed_commands_decider(w->commands)));
     for (int32_t p = 0; p < PARTITIONS; p++) {
         for (size_t t = 0; t < ARRAY_SIZE(COMMANDS); t++)
-            decider_begin(feed_commands_decider(w->commands), COMMANDS[t], p, 0);
+            decider_begin(feed_commands_decider(w->commands), COMMANDS[t], p, 0, 0);
         read[p] = (struct kafka_position){.topic = &TOPIC_FOLLOWER_COMMANDS, .partition = p};
     }
     assert_int_equal(kafka_consumer_read(w->consumer, read, PARTITIONS, NULL), 0);

@@ -107,7 +107,7 @@ static void take_of(struct disk *disk, enum notice_kind kind, int64_t sender, in
 
 /* How many are there of a kind; *all: of any. */
 struct kinds {
-    int of[NOTICE_OF_REPLY + 1], all;
+    int of[NOTICE_KINDS], all;
     int64_t oldest_reply;
 };
 
@@ -151,6 +151,12 @@ TEST(test_nobody_pushes_out_others, struct disk *disk) {
     assert_int_equal(table_store_write(notices_table(disk->notices), &disk->error), 0);
     assert_int_equal(notices_trim(disk->notices, disk->partition, USER, &hidden, see_key, &gone, &disk->error), 0);
     assert_true(gone.count == 1 && gone.times[0] == hidden.time); // one that the user is not shown goes first
+}
+
+TEST(test_each_arrival_and_departure_stays, struct disk *disk) {
+    for (int i = 0; i < 30; i++) take_of(disk, i % 2 ? NOTICE_OF_LEFT : NOTICE_OF_ARRIVED, 7, START + i);
+    struct kinds kinds = count_kinds(disk);
+    assert_true(kinds.of[NOTICE_OF_ARRIVED] == 15 && kinds.of[NOTICE_OF_LEFT] == 15);
 }
 
 TEST(test_records_that_are_none, struct disk *disk) {

@@ -148,7 +148,7 @@ static void write_file(struct storage *storage, int64_t first, int64_t until, in
     struct segment_writer *writer;
     struct storage_writer *file;
     FREED char *path = archive_path(PARTITION, (struct archive_file){.hour = HOUR, .first = first});
-    assert_int_equal(segment_writer_open(storage, path, end, &writer, NULL), 0);
+    assert_int_equal(segment_writer_open(storage, path, end, true, &writer, NULL), 0);
     for (int64_t offset = first; offset < until; offset++) {
         struct history_row row = history_row_at(PARTITION, offset, HOUR * (int64_t)HISTORY_HOUR_MS);
         assert_int_equal(segment_writer_append(writer, &row, NULL), 0);
@@ -167,6 +167,32 @@ TEST(test_files_of_version_0_1, const char *folder) {
     history_publish(folder, PARTITION, &chain, 700, HOUR + 1);
     check_merge(&world, 0, 1, 0);
     check_rows(&world, (struct archive_file){.hour = HOUR, .first = 0, .end = 700}, 0, 700);
+}
+
+static void is_detailed(const struct merge_world *world, struct archive_file file, bool expected) {
+    struct segment_reader *reader;
+    assert_int_equal(segment_reader_open(world->storage, PARTITION, file, &reader, NULL), 0);
+    assert_int_equal(segment_reader_detailed(reader), expected);
+    segment_reader_free(reader);
+}
+
+/* Sinks of the release before read files without details, and no others. */
+TEST(test_a_merged_file_is_of_the_version_that_its_rows_need, const char *folder) {
+    FREED_BY(world_end) struct merge_world world;
+    struct segment_published published = {.chain = {.some = false}};
+    world_begin(&world, folder);
+    for (int64_t offset = 0; offset < 5; offset++) { // two files an hour
+        const struct chain_end chain = published.chain;
+        struct history_row row = history_row_at(PARTITION, offset, (HOUR + offset / 2) * (int64_t)HISTORY_HOUR_MS);
+        if (offset == 3) row.battery = 500;
+        struct history_segment *segment = segment_new(&chain, &row);
+        segment_append(segment, &row);
+        assert_int_equal(segment_publish(segment, world.storage, &published, NULL), 0);
+        is_detailed(&world, published.chain.file, offset == 3);
+    }
+    check_merge(&world, 0, 2, 0);
+    is_detailed(&world, (struct archive_file){.hour = HOUR, .first = 0, .end = 2}, false);
+    is_detailed(&world, (struct archive_file){.hour = HOUR + 1, .first = 2, .end = 4}, true);
 }
 
 /* One partition's damaged file keeps its hour from being merged, and no other. */

@@ -46,7 +46,13 @@ static struct history_row make_row(int64_t user, int64_t time, int64_t offset) {
                                 .accuracy = (int32_t)(offset % 5) - 1,
                                 .received = time + 77,
                                 .partition = 3,
-                                .offset = offset};
+                                .offset = offset,
+                                .battery = (int32_t)(offset % 3) - 1,
+                                .charging = -1,
+                                .speed = -1,
+                                .course = (int32_t)(offset % 5) - 1,
+                                .vertical_accuracy = -1,
+                                .activity = offset % 7 ? -1 : 3};
 }
 
 static void check_row(const struct history_row *row, int64_t user, int64_t time, int64_t offset) {
@@ -54,6 +60,8 @@ static void check_row(const struct history_row *row, int64_t user, int64_t time,
     assert_true(row->user == user && row->time == time && row->offset == offset);
     assert_true(row->lat == expected.lat && row->lng == expected.lng);
     assert_true(row->accuracy == expected.accuracy && row->received == expected.received);
+    assert_true(row->battery == expected.battery && row->charging == -1 && row->speed == -1);
+    assert_true(row->course == expected.course && row->vertical_accuracy == -1 && row->activity == expected.activity);
 }
 
 /* Random rows of a few users with many equal times; every range, in pages of every size, against a sorted table. */

@@ -181,7 +181,7 @@ static void write_file(struct storage *storage, const char *path, int64_t end, c
                        size_t count) {
     struct segment_writer *writer;
     struct storage_writer *file;
-    assert_int_equal(segment_writer_open(storage, path, end, &writer, NULL), 0);
+    assert_int_equal(segment_writer_open(storage, path, end, true, &writer, NULL), 0);
     for (size_t i = 0; i < count; i++) assert_int_equal(segment_writer_append(writer, &rows[i], NULL), 0);
     assert_int_equal(segment_writer_finish(writer, &file, NULL), 0);
     assert_int_equal(storage_replace(file, NULL), 0);

@@ -111,7 +111,7 @@ static void publish_old(struct wipe_world *world, int64_t end) {
     struct archive_file its = {.hour = world->chain.file.hour, .first = world->chain.end};
     if (!world->chain.some || chain_closed(&world->chain)) its.hour = world->chain.some ? its.hour + 1 : HOUR;
     FREED char *path = archive_path(PARTITION, its);
-    assert_int_equal(segment_writer_open(world->storage, path, -1, &writer, NULL), 0);
+    assert_int_equal(segment_writer_open(world->storage, path, -1, true, &writer, NULL), 0);
     for (int64_t i = its.first; i < end; i++)
         if (world->rows[i].user >= 0) assert_int_equal(segment_writer_append(writer, &world->rows[i], NULL), 0);
     assert_int_equal(segment_writer_finish(writer, &file, NULL), 0);
@@ -203,7 +203,7 @@ static void leave_hidden(struct wipe_world *world) {
     struct segment_writer *writer;
     struct storage_writer *file;
     FREED char *path = archive_path(PARTITION, world->chain.file);
-    assert_int_equal(segment_writer_open(world->storage, path, world->chain.end, &writer, NULL), 0);
+    assert_int_equal(segment_writer_open(world->storage, path, world->chain.end, true, &writer, NULL), 0);
     assert_int_equal(segment_writer_append(writer, &world->rows[world->chain.file.first], NULL), 0);
     assert_int_equal(segment_writer_finish(writer, &file, NULL), 0);
     struct archive_wanted wanted = {.partition = PARTITION, .from = 0};

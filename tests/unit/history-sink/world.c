@@ -1,5 +1,6 @@
 #include "unit/history-sink/world.h"
 
+#include "json/details.h"
 #include "unit/kit/kit.h"
 
 #include <ftw.h>
@@ -11,6 +12,7 @@ struct history_row history_row_at(int32_t partition, int64_t offset, int64_t rec
         .lng = -(int32_t)offset,
         .time = received_ms - 100,
         .accuracy = -1,
+        DETAILS_NONE,
         .received = received_ms,
         .partition = partition,
         .offset = offset,

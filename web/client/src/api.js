@@ -2,11 +2,12 @@
 // and reports a time.
 
 import { commentsPath, readComment, readCommentPage, readComments } from './comments.js';
+import { writeDetails } from './details.js';
 import { BadRequest } from './errors.js';
 import { checkedPosition } from './geo.js';
 import {
-    readExported, readFriendship, readLink, readLinkPlace, readListedUser, readNearby, readNotices, readOutcome, readPlace, readSharing, readUser,
-    readWholeProfile,
+    readExported, readFriendship, readLink, readLinkPlace, readListedUser, readNamedPlace, readNearby, readNotices, readOutcome, readPlace,
+    readPlaceEvent, readSharing, readUser, readWholeProfile,
 } from './people.js';
 import { readEdit, readPost, readPosts } from './posts.js';
 import { Requests, each, path, whole } from './requests.js';
@@ -265,12 +266,39 @@ export class StarlingApi {
         return readLinkPlace(await this.#http.askAnonymously(path('links', link.slice(link.indexOf('#') + 1), 'place')));
     }
 
+    /** @param {ListQuery} [query] */
+    getPlaces(query) {
+        return this.#http.page('/v1/places', query, each(readNamedPlace));
+    }
+
+    /** @param {string} id */
+    async getPlace(id) {
+        return readNamedPlace(await this.#http.ask(path('places', id)));
+    }
+
+    /** @param {string} id @param {Omit<import('../index.js').NamedPlace, 'id'>} place */
+    async setPlace(id, { name, lat, lng, radiusM, tell }) {
+        const told = typeof tell === 'string' ? tell : tell.map(BigInt);
+        return readNamedPlace(await this.#http.decided('PUT', path('places', id), { name, ...checkedPosition({ lat, lng }), radius_m: radiusM, tell: told }));
+    }
+
+    /** @param {string} id */
+    async deletePlace(id) {
+        await this.#http.decided('DELETE', path('places', id));
+    }
+
+    /** @param {ListQuery & {from?: number, to?: number}} [query] */
+    getPlaceEvents(query) {
+        return this.#http.page('/v1/places/events', query, each(readPlaceEvent));
+    }
+
     /** @param {import('../index.js').Report | readonly import('../index.js').Report[]} reports */
     async report(reports) {
         const now = this.#http.now();
         const left = [reports].flat();
-        const locations = left.map(({ lat, lng, time = now, accuracy }) => {
-            return { ...checkedPosition({ lat, lng }), time: Math.round(time), ...(accuracy !== undefined && { accuracy }) };
+        const locations = left.map(({ lat, lng, time = now, accuracy, ...said }) => {
+            const place = { ...checkedPosition({ lat, lng }), time: Math.round(time) };
+            return { ...place, ...(accuracy !== undefined && { accuracy }), ...writeDetails(said) };
         });
         /** @type {import('../index.js').Report[]} */
         const refused = [];
@@ -314,9 +342,10 @@ export class StarlingApi {
         return readSharing(await this.#http.ask('/v1/sharing'));
     }
 
-    /** @param {import('../index.js').SharingMode} mode @param {number | null} [until] */
-    async setSharing(mode, until = null) {
-        return readSharing(await this.#http.decided('PUT', '/v1/sharing', { mode, ...(until !== null && { until }) }));
+    /** @param {import('../index.js').SharingMode} mode @param {number | null} [until] @param {boolean} [details] */
+    async setSharing(mode, until = null, details = false) {
+        const choice = { mode, ...(until !== null && { until }), ...(details && { details }) };
+        return readSharing(await this.#http.decided('PUT', '/v1/sharing', choice));
     }
 
     /** @param {string} [session] */
@@ -474,6 +503,11 @@ export class StarlingApi {
     /** @param {string} user @param {ListQuery} [query] */
     async getKnownFollowers(user, query) {
         return this.#http.page(path('users', user, 'followers', 'known'), query, each(readListedUser));
+    }
+
+    /** @param {string} user @param {ListQuery} [query] */
+    async getMutualFriends(user, query) {
+        return this.#people(path('users', user, 'mutual-friends'), query);
     }
 
     /** @param {string} user @param {ListQuery} [query] */

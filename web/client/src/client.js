@@ -191,7 +191,7 @@ export class StarlingClient {
 
     /**
      * I am here now. Distances change at once; the report goes out at once, too, but not more than one a second.
-     * @param {LatLng & {accuracy?: number}} position
+     * @param {LatLng & {accuracy?: number} & import('../index.js').Details} position
      */
     move(position) {
         this.#placeAt(position);
@@ -478,7 +478,7 @@ export class StarlingClient {
         this.#listeners.emit('state', { state, ...detail });
     }
 
-    /** @param {LatLng & {accuracy?: number}} position */
+    /** @param {LatLng & {accuracy?: number} & import('../index.js').Details} position */
     #placeAt(position) {
         this.#reporter.move(position);
         if (this.#reporter.place) this.#nearby.list.place(this.#reporter.place);

@@ -66,6 +66,12 @@ function parseExactly(text) {
 export function writeFrame(frame) {
     const members = Object.entries(frame)
         .filter(([, value]) => value !== undefined)
-        .map(([key, value]) => `${JSON.stringify(key)}:${typeof value === 'bigint' ? value : JSON.stringify(value)}`);
+        .map(([key, value]) => `${JSON.stringify(key)}:${written(value)}`);
     return `{${members.join(',')}}`;
+}
+
+/** @param {unknown} value a list of integers has nothing else */
+function written(value) {
+    if (Array.isArray(value) && typeof value[0] === 'bigint') return `[${value.join()}]`;
+    return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
 }

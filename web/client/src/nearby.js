@@ -5,6 +5,7 @@
 //   updates        u   u        u     u           u        u   (users of pages not yet asked for turn up, too)
 //   shown    |----------- wanted ----------|   the nearest of all known; pages are asked for until they cover it
 
+import { readDetails } from './details.js';
 import { distanceMetres, roundPosition } from './geo.js';
 
 /** @typedef {import('../index.js').Friend} Friend */
@@ -260,6 +261,8 @@ function readItem(item) {
         distance: 0,
         stale: false,
         rounded: item.rounded === true,
+        ...(Number.isFinite(item.accuracy) && { accuracy: item.accuracy }),
+        ...readDetails(item),
         reported: numberOr(item.distance_m, 0),
         paged: false,
     };

@@ -1,5 +1,6 @@
 // Users, friends, places and notices as the HTTP API says them, to what applications see.
 
+import { readDetails } from './details.js';
 import { textOr } from './posts.js';
 
 /** @param {any} answer @returns {import('../index.js').Profile} */
@@ -23,8 +24,8 @@ export function readListedUser({ handle, ...profile }) {
 }
 
 /** @param {any} answer @returns {import('../index.js').Sharing} */
-export function readSharing({ mode, until }) {
-    return { mode, until: until ?? null };
+export function readSharing({ mode, until, details }) {
+    return { mode, until: until ?? null, details: details === true };
 }
 
 /** @param {any} item @returns {import('../index.js').Link} */
@@ -35,6 +36,16 @@ export function readLink({ id, until, rounded, made }) {
 /** @param {any} answer @returns {import('../index.js').LinkPlace} */
 export function readLinkPlace({ name, lat, lng, time, until }) {
     return { name: String(name ?? ''), lat: lat ?? null, lng: lng ?? null, time: time ?? null, until };
+}
+
+/** @param {any} item @returns {import('../index.js').NamedPlace} */
+export function readNamedPlace({ id, name, lat, lng, radius_m, tell }) {
+    return { id: String(id), name: String(name), lat, lng, radiusM: radius_m, tell: Array.isArray(tell) ? tell.map(String) : tell };
+}
+
+/** @param {any} item @returns {import('../index.js').PlaceEvent} */
+export function readPlaceEvent({ number, place, name, what, time }) {
+    return { number: Number(number), place: String(place), name: String(name), what, time };
 }
 
 /** @param {any} item @returns {import('../index.js').Friendship} */
@@ -48,19 +59,20 @@ export function readOutcome({ user, state, since }) {
 }
 
 /** @param {any} item @returns {import('../index.js').NearbyFriend} */
-export function readNearby({ lat, lng, distance_m: distance, time, rounded, ...profile }) {
-    return { ...readProfile(profile), lat, lng, distance, time, rounded: rounded === true };
+export function readNearby({ lat, lng, distance_m: distance, time, rounded, accuracy, ...item }) {
+    const place = { lat, lng, distance, time, rounded: rounded === true };
+    return { ...readProfile(item), ...place, ...(accuracy !== undefined && { accuracy }), ...readDetails(item) };
 }
 
 /** @param {any} item @returns {import('../index.js').Place} */
-export function readPlace({ lat, lng, time, accuracy, received }) {
-    return { lat, lng, time, accuracy: accuracy ?? null, received };
+export function readPlace({ lat, lng, time, accuracy, received, ...said }) {
+    return { lat, lng, time, accuracy: accuracy ?? null, received, ...readDetails(said) };
 }
 
 /** @param {any} item @returns {import('../index.js').Notice} */
-function readNotice({ id, what, user, subject, comment, time, count, users }) {
+function readNotice({ id, what, user, subject, comment, place, time, count, users }) {
     const [kind, post] = String(subject ?? '').split(':');
-    const about = { post: kind === 'post' ? post : null, comment: comment ?? null };
+    const about = { post: kind === 'post' ? post : null, comment: comment ?? null, place: place ?? null };
     return { id: String(id), what, user: String(user), ...about, time, count: count ?? 1, users: (users ?? [user]).map(String) };
 }
 

@@ -1,5 +1,6 @@
 // My position on its way to the server: in every hello, after moves (one a second at most), and every so often.
 
+import { writeDetails } from './details.js';
 import { checkedPosition } from './geo.js';
 
 /** @typedef {import('../index.js').LatLng} LatLng */
@@ -15,8 +16,8 @@ export class Reporter {
     #everyMs = EVERY_MS;
     /** @type {LatLng | null} */
     #place = null;
-    /** @type {number | undefined} */
-    #accuracy;
+    /** @type {Record<string, unknown>} what the phone says beside the place */
+    #said = {};
     #sentAt = -Infinity;
     #sentTime = 0;
     /** @type {LatLng | null} */
@@ -39,10 +40,10 @@ export class Reporter {
         return this.#place;
     }
 
-    /** I am here now. @param {LatLng & {accuracy?: number}} position @throws {InvalidPosition} */
+    /** I am here now. @param {LatLng & {accuracy?: number} & import('../index.js').Details} position @throws {InvalidPosition} */
     move(position) {
         this.#place = checkedPosition(position);
-        this.#accuracy = position.accuracy;
+        this.#said = { accuracy: position.accuracy, ...writeDetails(position) };
     }
 
     /** The clock was wrong: the last report had a wrong time, and goes out once more. */
@@ -52,7 +53,7 @@ export class Reporter {
 
     /** @returns {Record<string, unknown>} the members that a hello has for its position; it counts as sent */
     hello() {
-        return this.#place ? this.#report() : {};
+        return this.#place ? { ...this.#report(), ...this.#said } : {};
     }
 
     /** The server takes reports, and wants one that often. @param {number} everyMs */
@@ -72,7 +73,7 @@ export class Reporter {
 
     #sendLocation() {
         this.#timers.clear('soon');
-        this.#send({ type: 'location', ...this.#report(), accuracy: this.#accuracy });
+        this.#send({ type: 'location', ...this.#report(), ...this.#said });
         this.#schedule();
     }
 

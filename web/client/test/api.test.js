@@ -157,19 +157,21 @@ test('handles', async () => {
 test('notices: who does what, and where', async () => {
     http.answers = [[200, '{"items":[{"id":"9.2.907","what":"mention","user":9223372036854775807,"subject":"post:907","comment":null,"time":9},' +
         '{"id":"8.3.5","what":"reply","user":7,"subject":"post:907","comment":"5","time":8},' +
-        '{"id":"7.1.7","what":"follow","user":7,"subject":null,"comment":null,"time":7,"count":14,"users":[7,9223372036854775807,8]}],"next":"7.1.7","unread":2}'],
+        '{"id":"7.1.7","what":"follow","user":7,"subject":null,"comment":null,"time":7,"count":14,"users":[7,9223372036854775807,8]},' +
+        '{"id":"6.8.5","what":"arrived","user":7,"subject":null,"comment":null,"place":"Home","time":6}],"next":"6.8.5","unread":2}'],
     [200, { items: [], next: null, unread: 0 }]];
-    assert.deepEqual(await api.getNotices({ limit: 3 }), {
+    assert.deepEqual(await api.getNotices({ limit: 4 }), {
         items: [
-            { id: '9.2.907', what: 'mention', user: '9223372036854775807', post: '907', comment: null, time: 9, count: 1, users: ['9223372036854775807'] },
-            { id: '8.3.5', what: 'reply', user: '7', post: '907', comment: '5', time: 8, count: 1, users: ['7'] },
-            { id: '7.1.7', what: 'follow', user: '7', post: null, comment: null, time: 7, count: 14, users: ['7', '9223372036854775807', '8'] },
+            { id: '9.2.907', what: 'mention', user: '9223372036854775807', post: '907', comment: null, place: null, time: 9, count: 1, users: ['9223372036854775807'] },
+            { id: '8.3.5', what: 'reply', user: '7', post: '907', comment: '5', place: null, time: 8, count: 1, users: ['7'] },
+            { id: '7.1.7', what: 'follow', user: '7', post: null, comment: null, place: null, time: 7, count: 14, users: ['7', '9223372036854775807', '8'] },
+            { id: '6.8.5', what: 'arrived', user: '7', post: null, comment: null, place: 'Home', time: 6, count: 1, users: ['7'] },
         ],
-        next: '7.1.7',
+        next: '6.8.5',
         unread: 2,
     });
-    assert.deepEqual(await api.getNotices({ after: '7.1.7' }), { items: [], next: null, unread: 0 });
-    assert.deepEqual(asked.map(({ url }) => url.slice(16)), ['/v1/notices?limit=3', '/v1/notices?after=7.1.7']);
+    assert.deepEqual(await api.getNotices({ after: '6.8.5' }), { items: [], next: null, unread: 0 });
+    assert.deepEqual(asked.map(({ url }) => url.slice(16)), ['/v1/notices?limit=4', '/v1/notices?after=6.8.5']);
 });
 
 test('what is read of notices, and how they are told', async () => {

@@ -159,9 +159,10 @@ test('reports every report_every_s, at the place of the last move', () => {
 test('a move is reported at once, then at most once a second with the latest place, and restarts the period', () => {
     const socket = online();
     clock.advance(5000);
-    client.move({ lat: 40, lng: 116, accuracy: 12 });
+    client.move({ lat: 40, lng: 116, accuracy: 12, battery: 0.25 });
     assert.equal(socket.frames('location').length, 1);
     assert.equal(socket.frames('location')[0].accuracy, 12);
+    assert.equal(socket.frames('location')[0].battery, 0.25);
     for (let i = 1; i <= 9; i += 1) {
         clock.advance(100);
         client.move({ lat: 40 + i / 1000, lng: 116 });

@@ -9,6 +9,8 @@ export class FakeHttp {
     clock = new FakeClock();
     /** What was asked: {url, path, method, authorization, etag, body}. */
     asked = [];
+    /** Their bodies as they were sent. */
+    sent = [];
     /** The answers to come: [status, body, headers]; null: nobody answers. */
     answers = [];
     api = new StarlingApi({
@@ -21,6 +23,7 @@ export class FakeHttp {
 
     async #fetch(url, { method, headers, body }) {
         const path = url.slice('http://host:8080'.length);
+        this.sent.push(body);
         this.asked.push({ url, path, method, authorization: headers.authorization, etag: headers['if-none-match'], body: body && JSON.parse(body) });
         const answer = this.answers.shift();
         if (answer === null) throw new TypeError('failed to fetch');

@@ -183,3 +183,14 @@ test('an item without user, place or time is left out; a missing name is null', 
         [['3', null]],
     );
 });
+
+test('a friend has what the phone said of the last report, and nothing of those before', () => {
+    const said = { accuracy: 12, battery: 0.5, charging: true, speed_mps: 1.5, course: 90, activity: 'walking', vertical_accuracy_m: 3 };
+    const ours = { accuracy: 12, battery: 0.5, charging: true, speed: 1.5, course: 90, activity: 'walking', verticalAccuracy: 3 };
+    const details = ({ accuracy, battery, charging, speed, course, activity, verticalAccuracy }) => ({ accuracy, battery, charging, speed, course,
+        activity, verticalAccuracy });
+    list.restart({ total: 1, items: [item(7, 1, NOW, said)], next: null });
+    assert.deepEqual(details(list.known()[0]), ours);
+    list.restart({ total: 1, items: [item(7, 1, NOW + 1)], next: null });
+    assert.equal('battery' in list.known()[0] || 'accuracy' in list.known()[0], false);
+});

@@ -48,7 +48,7 @@ test('many of a kind say how many there are', () => {
     welcome();
     client.watchNotices().on('change', ({ items }) => changes.push(...items));
     say(1, notice(2, { what: 'like', subject: 'post:5', count: 14, users: [7, 8, 9] }));
-    assert.deepEqual(changes, [{ id: '2.1.7', what: 'like', user: '7', post: '5', comment: null, time: 2, count: 14, users: ['7', '8', '9'] }]);
+    assert.deepEqual(changes, [{ id: '2.1.7', what: 'like', user: '7', post: '5', comment: null, place: null, time: 2, count: 14, users: ['7', '8', '9'] }]);
 });
 
 test('one at a time, until it is closed', () => {

@@ -59,19 +59,45 @@ test('links: made once, listed, read without a token, ended', async () => {
     assert.deepEqual(asked.map(({ authorization }) => authorization !== undefined), [true, true, false, false, true]);
 });
 
+test('places of mine: made, changed, listed, deleted, and what happened there', async () => {
+    const home = { id: 'home', name: 'Home', lat: 1.5, lng: 2, radius_m: 100, tell: 'friends' };
+    const read = { id: 'home', name: 'Home', lat: 1.5, lng: 2, radiusM: 100, tell: 'friends' };
+    http.answers = [[202, { id: 'home' }], [200, home], [200, `{"id":"w","name":"Work","lat":1,"lng":2,"radius_m":50,"tell":[${BIG},7]}`],
+        [200, { ...home, tell: [] }], [200, { items: [home], next: 'home' }], [200, home], [204, ''],
+        [200, { items: [{ number: 3, place: 'home', name: 'Home', what: 'left', time: 9 }], next: 3 }]];
+    assert.deepEqual(await http.soon(api.setPlace('home', read)), read);
+    assert.deepEqual((await api.setPlace('w', { name: 'Work', lat: 1, lng: 2, radiusM: 50, tell: [BIG, '7'] })).tell, [BIG, '7']);
+    assert.deepEqual((await api.setPlace('home', { ...read, tell: [] })).tell, []);
+    assert.deepEqual(http.sent.slice(1), [
+        '{"name":"Home","lat":1.5,"lng":2,"radius_m":100,"tell":"friends"}', `{"name":"Work","lat":1,"lng":2,"radius_m":50,"tell":[${BIG},7]}`,
+        '{"name":"Home","lat":1.5,"lng":2,"radius_m":100,"tell":[]}',
+    ]);
+    assert.deepEqual(await api.getPlaces({ limit: 1 }), { items: [read], next: 'home' });
+    assert.deepEqual(await api.getPlace('home'), read);
+    await api.deletePlace('home');
+    assert.deepEqual(await api.getPlaceEvents({ from: 1, to: 10 }), { items: [{ number: 3, place: 'home', name: 'Home', what: 'left', time: 9 }], next: '3' });
+    await assert.rejects(api.setPlace('home', { ...read, lat: 91 }), InvalidPosition);
+    await assert.rejects(api.getPlace('../me'), TypeError);
+    assert.deepEqual(requests(), ['PUT /v1/places/home', 'PUT /v1/places/home', 'PUT /v1/places/w', 'PUT /v1/places/home', 'GET /v1/places?limit=1',
+        'GET /v1/places/home', 'DELETE /v1/places/home', 'GET /v1/places/events?from=1&to=10']);
+});
+
 test('places: of friends, of mine, and who sees me', async () => {
     http.answers = [
-        [200, { items: [{ user: 7, name: 'Ada', avatar_url: '', lat: 1.5, lng: 2, time: 9, distance_m: 12.5, rounded: true }], next: null, time: 8 }],
+        [200, { items: [{ user: 7, name: 'Ada', avatar_url: '', lat: 1.5, lng: 2, time: 9, distance_m: 12.5, rounded: true },
+            { user: 8, lat: 1, lng: 2, time: 9, distance_m: 1, accuracy: 4, battery: 0.5 }], next: null, time: 8 }],
         [200, { items: [{ user: 7, near: true }, { user: 8, near: false }], next: 8, mode: 'friends', visible: true }],
-        [200, { items: [{ lat: 1, lng: 2, time: 3, accuracy: null, received: 4 }], next: 'c' }],
+        [200, { items: [{ lat: 1, lng: 2, time: 3, accuracy: null, received: 4, speed_mps: 1.5, charging: false, later: 1 }], next: 'c' }],
     ];
     assert.deepEqual(await api.getNearby({ since: 8 }), {
-        items: [{ user: '7', name: 'Ada', avatarUrl: null, lat: 1.5, lng: 2, distance: 12.5, time: 9, rounded: true }], next: null, time: 8,
+        items: [{ user: '7', name: 'Ada', avatarUrl: null, lat: 1.5, lng: 2, distance: 12.5, time: 9, rounded: true },
+            { user: '8', name: null, avatarUrl: null, lat: 1, lng: 2, distance: 1, time: 9, rounded: false, accuracy: 4, battery: 0.5 }], next: null, time: 8,
     });
     assert.deepEqual(await api.getAudience({ after: '3' }), {
         items: [{ user: '7', near: true }, { user: '8', near: false }], next: '8', mode: 'friends', visible: true,
     });
-    assert.deepEqual(await api.getHistory({ from: 1, to: 9, limit: 1 }), { items: [{ lat: 1, lng: 2, time: 3, accuracy: null, received: 4 }], next: 'c' });
+    assert.deepEqual(await api.getHistory({ from: 1, to: 9, limit: 1 }),
+        { items: [{ lat: 1, lng: 2, time: 3, accuracy: null, received: 4, speed: 1.5, charging: false }], next: 'c' });
     assert.deepEqual(requests(), ['GET /v1/nearby?since=8', 'GET /v1/audience?after=3', 'GET /v1/history?from=1&to=9&limit=1']);
 });
 
@@ -89,8 +115,10 @@ test('reports carry their times, the same ones when they are said again', async 
     const now = http.clock.now();
     assert.deepEqual(await http.soon(api.report({ lat: 39.98470001, lng: 116 })), { accepted: 1, sharingOff: 0, refused: [] });
     assert.deepEqual(asked.map(({ body }) => body), Array(2).fill({ locations: [{ lat: 39.9847, lng: 116, time: now }] }));
-    assert.equal((await api.report([{ lat: 1, lng: 2, time: 3.4, accuracy: 5 }, { lat: 1, lng: 2, time: 4 }])).sharingOff, 1);
-    assert.deepEqual(asked[2].body, { locations: [{ lat: 1, lng: 2, time: 3, accuracy: 5 }, { lat: 1, lng: 2, time: 4 }] });
+    const reports = [{ lat: 1, lng: 2, time: 3.4, accuracy: 5, battery: 0.5, speed: 2, verticalAccuracy: 3 }, { lat: 1, lng: 2, time: 4 }];
+    assert.equal((await api.report(reports)).sharingOff, 1);
+    const first = { lat: 1, lng: 2, time: 3, accuracy: 5, battery: 0.5, speed_mps: 2, vertical_accuracy_m: 3 };
+    assert.deepEqual(asked[2].body, { locations: [first, { lat: 1, lng: 2, time: 4 }] });
     for (const bad of [{ lat: 1 }, { lat: '1', lng: 2 }, { lat: 91, lng: 2 }, { lat: NaN, lng: 2 }]) await assert.rejects(api.report(bad), InvalidPosition);
     assert.equal(asked.length, 3);
 });
@@ -104,8 +132,8 @@ test('profile and sharing', async () => {
     assert.deepEqual(await api.getProfileOf('8'), { user: '8', name: 'Ben', avatarUrl: 'https://e.org/b', bio: 'Hi', url: 'https://b' });
     assert.equal((await http.soon(api.setProfile({ name: 'Eve', avatarUrl: null, bio: 'B', url: '' }))).name, 'Eve');
     assert.deepEqual(asked.at(-1).body, { name: 'Eve', bio: 'B' });
-    assert.deepEqual(await api.getSharing(), { mode: 'off', until: null });
-    assert.deepEqual(await api.setSharing('friends', 99), { mode: 'friends', until: 99 });
+    assert.deepEqual(await api.getSharing(), { mode: 'off', until: null, details: false });
+    assert.deepEqual(await api.setSharing('friends', 99), { mode: 'friends', until: 99, details: false });
     assert.deepEqual(asked.at(-1).body, { mode: 'friends', until: 99 });
     assert.deepEqual(requests(), ['GET /v1/profile', 'GET /v1/profiles/8', 'PUT /v1/profile', 'PUT /v1/profile', 'GET /v1/sharing', 'PUT /v1/sharing']);
 });
@@ -133,6 +161,9 @@ test('whom I follow and who follow somebody', async () => {
     http.answers = [[200, { items: [{ user: 3, name: 'Mira', avatar_url: '', handle: 'mira' }], next: 9 }]];
     const { items, next } = await api.getKnownFollowers('7', { limit: 2 });
     assert.deepEqual([items[0].user, items[0].handle, next, ...requests()], ['3', 'mira', '9', 'GET /v1/users/7/followers/known?limit=2']);
+    http.answers = [[200, { items: [{ user: 3, name: 'Mira', avatar_url: '', handle: 'mira' }], next: null, total: 1 }]];
+    const mutual = await api.getMutualFriends('7', { after: '2', limit: 2 });
+    assert.deepEqual([mutual.items[0].name, mutual.total, requests().at(-1)], ['Mira', 1, 'GET /v1/users/7/mutual-friends?after=2&limit=2']);
 });
 
 test('a list that cannot be read to its end throws, and one that is left is not read further', async () => {

@@ -146,7 +146,7 @@ static void hide(struct world *w) {
     }
     bool settled = !w->nearby.pending_count;
     lists_void(lists, users);
-    bool removed = nearby_remove_all(&w->nearby, users);
+    bool removed = nearby_change_all(&w->nearby, users);
     if (settled) assert_int_equal(removed, any);
     map_free(users);
 }
@@ -372,6 +372,27 @@ TEST(lists_of_every_size_tell_what_has_moved) {
     }
 }
 
+/* A report that is the same in all else may say more beside the place. */
+TEST(a_move_may_be_told_anew) {
+    struct nearby nearby;
+    struct nearby_place place;
+    bool more;
+    struct lists_move move = {.user = 5, .at = {0, 0}, .time = 2};
+    nearby_init(&nearby, lists, RADIUS_M);
+    nearby_locate(&nearby, (struct geo_point){0, 0}, 1);
+    nearby_note(&nearby, lists_put(lists, &move), move.time);
+    nearby_page(&nearby, (struct nearby_cursor){-1, -1}, &place, 1, &more);
+    nearby_note(&nearby, lists_put(lists, &move), move.time);
+    nearby_settle(&nearby);
+    assert_int_equal(nearby.dirty, 0);
+    move.anew = 1;
+    nearby_note(&nearby, lists_put(lists, &move), move.time);
+    nearby_settle(&nearby);
+    assert_int_equal(nearby.dirty, 1);
+    lists_forget(lists);
+    nearby_free(&nearby);
+}
+
 /* Few are looked for in the table, and many the other way round. */
 TEST(lists_of_every_size_lose_whoever_opts_out) {
     struct nearby nearby;
@@ -383,7 +404,7 @@ TEST(lists_of_every_size_lose_whoever_opts_out) {
             nearby_locate(&nearby, (struct geo_point){0, 0}, 1);
             for (int64_t user = 0; user < size; user++) nearby_upsert(&nearby, user, (struct geo_point){0, 0}, 1);
             for (int64_t user = every / 2; user < size * 2; user += every) map_put(users, (uint64_t)user, NULL);
-            assert_int_equal(nearby_remove_all(&nearby, users), every / 2 < size);
+            assert_int_equal(nearby_change_all(&nearby, users), every / 2 < size);
             for (int64_t user = 0; user < size; user++) {
                 bool stays = !map_find(users, (uint64_t)user);
                 assert_int_equal(nearby_find(&nearby, user) != NULL, stays);
@@ -391,7 +412,7 @@ TEST(lists_of_every_size_lose_whoever_opts_out) {
             }
             assert_int_equal(nearby.held, left);
             assert_int_equal(nearby.table.count, left);
-            assert_false(nearby_remove_all(&nearby, users));
+            assert_false(nearby_change_all(&nearby, users));
             nearby_free(&nearby);
             map_free(users);
         }

@@ -60,6 +60,26 @@ TEST(a_session_that_has_long_said_nothing_says_so, struct fanout_world *w) {
     assert_int_equal(uplink_deadline(reporter), INT64_MAX);
 }
 
+/* What the phone has said already is told when its user lets friends see it, and not with every record of sharing. */
+TEST(details_are_told_when_they_are_shown, struct fanout_world *w) {
+    struct session *session = fanout_world_arrive(w, 7, true);
+    struct reporter *reporter = reporter_of(w, session);
+    uplink_show(w->uplink, reporter);
+    assert_int_equal(w->said_count, 1);
+    reporter->details.battery = 500;
+    w->shows_details = true;
+    uplink_show(w->uplink, reporter);
+    uplink_show(w->uplink, reporter);
+    assert_int_equal(w->said_count, 2);
+    assert_true(w->said[1].kind == LOCATION_REJOIN && w->said[1].shown && w->said[1].battery == 500);
+    w->shows_details = false;
+    uplink_show(w->uplink, reporter);
+    assert_int_equal(w->said_count, 2);
+    w->shows_details = true;
+    uplink_show(w->uplink, reporter);
+    assert_int_equal(w->said_count, 3);
+}
+
 /* Routers would tell the session where it is if the report came from it. */
 TEST(a_report_for_history_is_of_no_session, struct fanout_world *w) {
     struct session *session = fanout_world_arrive(w, 7, true);

@@ -95,7 +95,7 @@ static void get(struct history *history, struct http_request *request, int64_t u
 }
 
 static const char PAGE[] =
-    "{\"items\":[{\"time\":5,\"lat\":1.5,\"lng\":2,\"accuracy\":null,\"received\":6}],\"next\":\"x-9\"}";
+    "{\"items\":[{\"time\":5,\"lat\":1.5,\"lng\":2,\"accuracy\":null,\"received\":6,\"battery\":0.5}],\"next\":\"x-9\"}";
 static const char LAST[] = "{\"items\":[],\"next\":null}";
 
 static void say(size_t question, int code, unsigned status, const char *reply) {
@@ -117,7 +117,8 @@ TEST(a_file_is_written_by_the_worker, struct history *history) {
     until_quiet(history);
     assert_int_equal(request.status, 200);
     assert_string_equal(request.type, "text/csv");
-    assert_string_equal(request.body, "user,time,lat,lng,accuracy,received\n7,5,1.5,2,,6\n");
+    assert_string_equal(request.body, "user,time,lat,lng,accuracy,received,battery,charging,speed_mps,course,activity,"
+                                      "vertical_accuracy_m\n7,5,1.5,2,,6,0.5,,,,,\n");
     assert_non_null(strstr(request.link, "&limit=20&after=x-9>; rel=\"next\""));
 }
 

@@ -210,7 +210,7 @@ static void begin(struct world *w) {
             assert_int_equal(kafka_consumer_committed(w->consumer, &from, 1, 1000, NULL), 0);
             int64_t state = offset_as_state(COMMANDS[t], p);
             if (from.offset < state) from.offset = state;
-            decider_begin(w->decider, from.topic, p, from.offset);
+            decider_begin(w->decider, from.topic, p, from.offset, fake_end(from.topic, p));
             read[count++] = from;
         }
     }

@@ -282,6 +282,25 @@ static int recode_feed_change_v1(struct codec *codec, const uint8_t *value, size
     return rc;
 }
 
+/* The same, with six of each report: its details. */
+static int recode_location_reports_v1(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
+    struct location_reports record;
+    struct buffer newest = {.data = NULL};
+    int rc = event_decode_location_reports(codec, value, size, &record, NULL);
+    if (rc) return rc;
+    for (size_t i = 0; i < record.reports.count; i++) {
+        const struct reported_location *report = &record.reports.items[i];
+        if (report->battery != -1 || report->charging != -1 || report->speed != -1 || report->course != -1 ||
+            report->vertical_accuracy != -1 || report->activity != -1)
+            rc = -EBADMSG;
+    }
+    event_encode_location_reports(&newest, &record);
+    if (newest.size != size + 6 * record.reports.count) rc = -EBADMSG;
+    buffer_append(out, value, size);
+    buffer_free(&newest);
+    return rc;
+}
+
 /* last: the branch that this version has last. */
 static int recode_nearby_item(struct codec *codec, const uint8_t *value, size_t size, enum nearby_item_kind last,
                               struct buffer *out) {
@@ -312,6 +331,22 @@ static int recode_history_row(struct codec *codec, const uint8_t *value, size_t 
     if (history_row_read(value + EVENT_HEADER_SIZE, end, &row, codec) != end) return -EBADMSG;
     uint8_t bytes[EVENT_HEADER_SIZE + HISTORY_ROW_SIZE_MAX];
     buffer_append(out, bytes, (size_t)(history_row_write(event_header_write(bytes, EVENT_HISTORY_ROW), &row) - bytes));
+    return 0;
+}
+
+enum { HISTORY_ROW_V1_SCHEMA_ID = 7 };
+
+static int recode_history_row_v1(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
+    static const uint8_t details[] = {1, 1, 1, 1, 1, 1};
+    struct history_row row;
+    uint8_t bytes[HISTORY_ROW_SIZE_MAX];
+    const uint8_t *end = value + size;
+    if (history_row_reader_of(HISTORY_ROW_V1_SCHEMA_ID)(value + EVENT_HEADER_SIZE, end, &row, codec) != end)
+        return -EBADMSG;
+    size_t written = (size_t)(history_row_write(bytes, &row) - bytes) - sizeof details;
+    if (memcmp(bytes + written, details, sizeof details) != 0) return -EBADMSG;
+    buffer_append(out, value, EVENT_HEADER_SIZE);
+    buffer_append(out, bytes, written);
     return 0;
 }
 
@@ -351,6 +386,8 @@ static int recode_history_row(struct codec *codec, const uint8_t *value, size_t 
     } while (0)
 
 enum {
+    LOCATION_V1_SCHEMA_ID = 1,
+    LOCATION_REPORTS_V1_SCHEMA_ID = 60,
     FOLLOW_REFUSAL_V1_SCHEMA_ID = 31,
     COMMENT_COMMAND_V1_SCHEMA_ID = 32,
     COMMENT_COMMAND_V2_SCHEMA_ID = 50,
@@ -371,11 +408,14 @@ enum {
     POST_COMMAND_V3_SCHEMA_ID = 116,
     POST_V1_SCHEMA_ID = 17,
     NOTICE_V1_SCHEMA_ID = 26,
+    NOTICE_V2_SCHEMA_ID = 129,
     POST_TEXT_V1_SCHEMA_ID = 18,
     FRIEND_COMMAND_V1_SCHEMA_ID = 2,
     FRIENDSHIP_V1_SCHEMA_ID = 3,
     PROFILE_V1_SCHEMA_ID = 4,
     NEARBY_ITEM_V1_SCHEMA_ID = 13,
+    NEARBY_ITEM_V2_SCHEMA_ID = 82,
+    SHARING_V2_SCHEMA_ID = 57,
     SHARING_V1_SCHEMA_ID = 5,
     MODERATION_ENTRY_V1_SCHEMA_ID = 39,
     MODERATION_ENTRY_V2_SCHEMA_ID = 52
@@ -384,6 +424,7 @@ enum {
 int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
     buffer_clear(out);
     switch (bytes_get_be32(value + 1)) {
+    case LOCATION_V1_SCHEMA_ID: RECODE_OLDER(location, "\1\1\1\1\1\1\0"); // six details, shown
     case LOCATION_SCHEMA_ID: RECODE(location);
     case FRIEND_COMMAND_V1_SCHEMA_ID: RECODE_OLDER(friend_command, ""); // later kinds only
     case FRIEND_COMMAND_SCHEMA_ID: RECODE(friend_command);
@@ -391,12 +432,15 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case FRIENDSHIP_SCHEMA_ID: RECODE(friendship);
     case PROFILE_V1_SCHEMA_ID: RECODE_OLDER(profile, "\0\0"); // bio and URL
     case PROFILE_SCHEMA_ID: RECODE(profile);
-    case SHARING_V1_SCHEMA_ID: RECODE_OLDER(sharing, "\0"); // until
+    case SHARING_V1_SCHEMA_ID: RECODE_OLDER(sharing, "\0\0"); // until, details
+    case SHARING_V2_SCHEMA_ID: RECODE_OLDER(sharing, "\0");
     case SHARING_SCHEMA_ID: RECODE(sharing);
     case COMMAND_OFFSET_SCHEMA_ID: RECODE(command_offset);
     case DELIVERY_BATCH_SCHEMA_ID: return recode_batch(value, size, out);
     case NEARBY_ITEM_V1_SCHEMA_ID: return recode_nearby_item(codec, value, size, NEARBY_ITEM_SUPERSEDED, out);
-    case NEARBY_ITEM_SCHEMA_ID: return recode_nearby_item(codec, value, size, NEARBY_ITEM_ROUNDED_ROSTER, out);
+    case NEARBY_ITEM_V2_SCHEMA_ID: return recode_nearby_item(codec, value, size, NEARBY_ITEM_ROUNDED_ROSTER, out);
+    case NEARBY_ITEM_SCHEMA_ID: return recode_nearby_item(codec, value, size, NEARBY_ITEM_DETAILED_MOVE, out);
+    case HISTORY_ROW_V1_SCHEMA_ID: return recode_history_row_v1(codec, value, size, out);
     case HISTORY_ROW_SCHEMA_ID: return recode_history_row(codec, value, size, out);
     case FOLLOW_COMMAND_V1_SCHEMA_ID: return recode_follow_command_v1(codec, value, size, out);
     case FOLLOW_COMMAND_SCHEMA_ID: RECODE(follow_command);
@@ -418,7 +462,8 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case NAME_COMMAND_SCHEMA_ID: RECODE(name_command);
     case USER_NAME_SCHEMA_ID: RECODE(user_name);
     case HANDLE_USER_SCHEMA_ID: RECODE(handle_user);
-    case NOTICE_V1_SCHEMA_ID: RECODE_OLDER(notice, "\0\0"); // likes, distance
+    case NOTICE_V1_SCHEMA_ID: RECODE_OLDER(notice, "\0\0\0"); // likes, distance, place
+    case NOTICE_V2_SCHEMA_ID: RECODE_OLDER(notice, "\0");
     case NOTICE_SCHEMA_ID: RECODE(notice);
     case NOTICE_COMMAND_SCHEMA_ID: RECODE(notice_command);
     case NOTICE_SETTINGS_SCHEMA_ID: RECODE(notice_settings);
@@ -429,6 +474,11 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case DEVICE_END_SCHEMA_ID: RECODE(device_end);
     case LINK_COMMAND_SCHEMA_ID: RECODE(link_command);
     case USER_LINKS_SCHEMA_ID: RECODE(user_links);
+    case PLACE_COMMAND_SCHEMA_ID: RECODE(place_command);
+    case USER_PLACE_SCHEMA_ID: RECODE(user_place);
+    case PLACE_STATE_SCHEMA_ID: RECODE(place_state);
+    case PLACE_EVENT_SCHEMA_ID: RECODE(place_event);
+    case PLACE_TOLD_SCHEMA_ID: RECODE(place_told);
     // written, state, named_user, named_key, version, reason
     case COMMENT_COMMAND_V1_SCHEMA_ID: RECODE_OLDER(comment_command, "\0\0\0\0\0\0");
     case COMMENT_COMMAND_V2_SCHEMA_ID: RECODE_OLDER(comment_command, "\0\0");
@@ -451,6 +501,7 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case MODERATION_ENTRY_SCHEMA_ID: RECODE(moderation_entry);
     case COMMENT_WIDE_V1_SCHEMA_ID: RECODE_OLDER(comment_wide, "\2\0\0\0") /* version, edited, name, level */;
     case COMMENT_WIDE_SCHEMA_ID: RECODE(comment_wide);
+    case LOCATION_REPORTS_V1_SCHEMA_ID: return recode_location_reports_v1(codec, value, size, out);
     case LOCATION_REPORTS_SCHEMA_ID: RECODE(location_reports);
     case NEARBY_MUTE_SCHEMA_ID: RECODE(nearby_mute);
     case AUDIT_ENTRY_SCHEMA_ID: RECODE(audit_entry);

@@ -3,6 +3,7 @@
 
 #include "event/codec.h"
 #include "event/container.h"
+#include "json/details.h"
 #include "unit/kit/kit.h"
 
 /* A file in memory. */
@@ -46,7 +47,9 @@ static struct history_row row_of(int64_t i) {
                                 .accuracy = -1,
                                 .received = INT64_MAX - i,
                                 .partition = (int32_t)(i % 7),
-                                .offset = i};
+                                .offset = i,
+                                .battery = (int32_t)(i % 1002) - 1,
+                                .activity = -1};
 }
 
 static void assert_row(const struct history_row *row, int64_t i) {
@@ -55,13 +58,14 @@ static void assert_row(const struct history_row *row, int64_t i) {
     assert_true(row->time == expected.time && row->accuracy == expected.accuracy);
     assert_true(row->received == expected.received && row->partition == expected.partition);
     assert_true(row->offset == expected.offset);
+    assert_true(row->battery == expected.battery && row->activity == expected.activity);
 }
 
 /* 0, or the first failure. */
 static int write_rows(struct memory_file *file, int64_t count, int64_t end, struct error *error) {
     buffer_clear(&file->bytes);
-    struct container_writer *writer =
-        container_writer_new("rows.avro", end, &(struct container_output){.context = file, .write = memory_write});
+    struct container_writer *writer = container_writer_new(
+        "rows.avro", end, true, &(struct container_output){.context = file, .write = memory_write});
     int code = 0;
     for (int64_t i = 0; i < count && code == 0; i++) {
         const struct history_row row = row_of(i);
@@ -90,6 +94,30 @@ static void read_rows(struct memory_file *file, int64_t count, int64_t end) {
     assert_int_equal(container_reader_next(reader, &row, NULL), 0);
     assert_int_equal(container_reader_next(reader, &row, NULL), 0);
     container_reader_free(reader);
+}
+
+/* Those who do not know details read files that have none. */
+TEST(a_file_without_details_is_version_1) {
+    struct memory_file file = {.bytes = {.data = NULL}, .room = SIZE_MAX};
+    struct error error = {.text = ""};
+    struct container_reader *reader;
+    struct history_row read, row = {.user = 7, .offset = 9, .accuracy = 12, DETAILS_NONE};
+    struct container_writer *writer = container_writer_new(
+        "rows.avro", 10, false, &(struct container_output){.context = &file, .write = memory_write});
+    assert_int_equal(container_writer_append(writer, &row, &error), 0);
+    row.battery = 5;
+    assert_int_equal(container_writer_append(writer, &row, &error), -EINVAL);
+    assert_string_equal(error.text, "rows.avro: a row says more than the file can");
+    assert_int_equal(container_writer_finish(writer, &error), 0);
+    container_writer_free(writer);
+    assert_null(memmem(file.bytes.data, file.bytes.size, "battery", strlen("battery")));
+    assert_int_equal(open_file(&file, &reader, &error), 0);
+    assert_false(container_reader_detailed(reader));
+    assert_int_equal(container_reader_next(reader, &read, &error), 1);
+    assert_true(read.user == 7 && read.offset == 9 && read.accuracy == 12 && read.battery == -1 && read.activity == -1);
+    assert_int_equal(container_reader_next(reader, &read, &error), 0);
+    container_reader_free(reader);
+    buffer_free(&file.bytes);
 }
 
 TEST(test_rows_come_back, struct memory_file *file) {

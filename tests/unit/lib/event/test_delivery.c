@@ -16,6 +16,8 @@ static const struct nearby_item items[] = {
     {.kind = NEARBY_ITEM_PARTED, .parted = {.friend = 2}},
     {.kind = NEARBY_ITEM_SUPERSEDED, .superseded = {.session = INT64_MAX}},
     {.kind = NEARBY_ITEM_ROUNDED_MOVE, .rounded_move = {.user = 1, .lat = 2, .lng = 3, .time = 4}},
+    {.kind = NEARBY_ITEM_DETAILED_MOVE,
+     .detailed_move = {.user = 1, .lat = 2, .lng = 3, .time = 4, .accuracy = 5, .battery = 6, .activity = -1}},
     {.kind = NEARBY_ITEM_ROUNDED_ROSTER,
      .rounded_roster = {.session = 2,
                         .complete = true,

@@ -11,7 +11,13 @@ TEST(test_a_record_is_one_line) {
                                       .session = 0,
                                       .route = -1,
                                       .opted = 12,
-                                      .accuracy = 5};
+                                      .accuracy = 5,
+                                      .battery = 570,
+                                      .charging = 1,
+                                      .speed = -1,
+                                      .course = -1,
+                                      .vertical_accuracy = -1,
+                                      .activity = 2};
     struct codec *codec = kit_codec();
     FREED_BUFFER value = {.data = NULL}, out = {.data = NULL};
     event_encode_location(&value, &location);
@@ -20,7 +26,8 @@ TEST(test_a_record_is_one_line) {
     assert_string_equal(buffer_cstring(&out),
                         "before {\"user\": 9007199254740993, \"lat\": 399847021, \"lng\": -1163186017, "
                         "\"time\": 1700000000123, \"kind\": \"REPORT\", \"session\": 0, \"route\": -1, \"opted\": 12, "
-                        "\"accuracy\": 5}");
+                        "\"accuracy\": 5, \"battery\": 570, \"charging\": 1, \"speed\": -1, \"course\": -1, "
+                        "\"vertical_accuracy\": -1, \"activity\": 2, \"shown\": false}");
 }
 
 TEST(test_a_batch_names_its_items) {

@@ -114,6 +114,27 @@ TEST(integers_may_be_written_as_floats) {
     }
 }
 
+TEST(lists_of_integers) {
+    static const struct {
+        const char *text;
+        int code;
+        size_t count;
+    } CASES[] = {
+        {"{\"i\":[]}", 0, 0},         {"{\"i\":[1,2.0]}", 0, 2},     {"{\"i\":[1,2,3]}", -EINVAL, 9},
+        {"{\"i\":[-1]}", -EINVAL, 9}, {"{\"i\":[1.5]}", -EINVAL, 9}, {"{\"i\":[\"1\"]}", -EINVAL, 9},
+        {"{\"i\":5}", -EINVAL, 9},    {"{\"i\":null}", -EINVAL, 9},  {"{}", -ENOENT, 9},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        FREED_JSON *object = json_parse(CASES[i].text, strlen(CASES[i].text), NULL);
+        int64_t values[2] = {0};
+        size_t count = 9;
+        if (json_want_ints(object, "i", 0, INT64_MAX, values, 2, &count, NULL) != CASES[i].code ||
+            count != CASES[i].count)
+            fail_msg("%s", CASES[i].text);
+        if (count == 2) assert_true(values[0] == 1 && values[1] == 2);
+    }
+}
+
 TEST(absent_and_wrong_members) {
     static const char TEXT[] = "{\"s\":\"5\",\"i\":5,\"r\":5.5,\"t\":true,\"n\":null,\"big\":9223372036854775807}";
     FREED_JSON *object = json_parse(TEXT, sizeof TEXT - 1, NULL);

@@ -66,6 +66,17 @@ TEST(test_mentions_and_replies_stay_one_each) {
     json_decref(read);
 }
 
+TEST(test_arrivals_and_departures_stay_one_each) {
+    FREED char *list = gathered(NOTICE("9.8.7", "arrived", "5", "null", "null", "9") "," NOTICE(
+                                    "8.8.6", "arrived", "5", "null", "null",
+                                    "8") "," NOTICE("7.9.1", "left", "6", "null", "null",
+                                                    "7") "," NOTICE("6.9.2", "left", "5", "null", "null", "6"),
+                                "null");
+    FREED_JSON *read = json_parse(list, strlen(list), &failure);
+    assert_int_equal(json_array_size(json_object_get(read, "items")), 4);
+    assert_int_equal(json_integer_value(json_object_get(read, "unread")), 4);
+}
+
 TEST(test_an_empty_page_is_an_empty_list) {
     FREED char *list = gathered("", "null");
     assert_string_equal(list, "{\"items\":[],\"unread\":0}");

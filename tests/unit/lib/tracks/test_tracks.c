@@ -3,8 +3,20 @@
 #include "unit/kit/kit.h"
 
 static const struct track_report REPORTS[] = {
-    {.user = 7, .lat = 399847021, .lng = -1163184000, .time = 1769860800123, .accuracy = 12, .received = 1769860800200},
-    {.user = 7, .lat = -5, .lng = 1800000000, .time = 0, .accuracy = -1, .received = 1769860801000},
+    {.user = 7,
+     .lat = 399847021,
+     .lng = -1163184000,
+     .time = 1769860800123,
+     .accuracy = 12,
+     .received = 1769860800200,
+     .details = {570, 1, 1400, 27050, 5, 2}},
+    {.user = 7,
+     .lat = -5,
+     .lng = 1800000000,
+     .time = 0,
+     .accuracy = -1,
+     .received = 1769860801000,
+     .details = {DETAILS_NONE}},
 };
 
 static void writes(enum track_format format, size_t count, const char *expected) {
@@ -20,15 +32,21 @@ TEST(lines_of_json) {
     writes(TRACK_JSONL, 0, "");
     writes(TRACK_JSONL, 2,
            "{\"user\":7,\"time\":1769860800123,\"lat\":39.9847021,\"lng\":-116.3184,\"accuracy\":12,\"received\":"
-           "1769860800200}\n"
+           "1769860800200,\"battery\":0.57,\"charging\":true,\"speed_mps\":1.4,\"course\":270.5,"
+           "\"activity\":\"walking\",\"vertical_accuracy_m\":0.05}\n"
            "{\"user\":7,\"time\":0,\"lat\":-0.0000005,\"lng\":180,\"accuracy\":null,\"received\":1769860801000}\n");
 }
 
 TEST(csv) {
-    writes(TRACK_CSV, 0, "user,time,lat,lng,accuracy,received\n");
-    writes(TRACK_CSV, 2,
-           "user,time,lat,lng,accuracy,received\n7,1769860800123,39.9847021,-116.3184,12,1769860800200\n"
-           "7,0,-0.0000005,180,,1769860801000\n");
+    static const char NAMES[] =
+        "user,time,lat,lng,accuracy,received,battery,charging,speed_mps,course,activity,vertical_accuracy_m\n";
+    char expected[400];
+    writes(TRACK_CSV, 0, NAMES);
+    snprintf(expected, sizeof expected,
+             "%s7,1769860800123,39.9847021,-116.3184,12,1769860800200,0.57,true,1.4,270.5,walking,0.05\n"
+             "7,0,-0.0000005,180,,1769860801000,,,,,,\n",
+             NAMES);
+    writes(TRACK_CSV, 2, expected);
 }
 
 TEST(geojson) {
@@ -36,7 +54,9 @@ TEST(geojson) {
     writes(TRACK_GEOJSON, 2,
            "{\"type\":\"FeatureCollection\",\"features\":[\n"
            "{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[-116.3184,39.9847021]},"
-           "\"properties\":{\"user\":7,\"time\":1769860800123,\"accuracy\":12,\"received\":1769860800200}},\n"
+           "\"properties\":{\"user\":7,\"time\":1769860800123,\"accuracy\":12,\"received\":1769860800200,"
+           "\"battery\":0.57,\"charging\":true,\"speed_mps\":1.4,\"course\":270.5,\"activity\":\"walking\","
+           "\"vertical_accuracy_m\":0.05}},\n"
            "{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[180,-0.0000005]},"
            "\"properties\":{\"user\":7,\"time\":0,\"accuracy\":null,\"received\":1769860801000}}\n]}\n");
 }
@@ -47,15 +67,19 @@ TEST(gpx) {
                                 "xmlns=\"http://www.topografix.com/GPX/1/1\" xmlns:starling=\"urn:starling:history\">\n"
                                 "<trk><name>7</name><trkseg>\n";
     static const char END[] = "</trkseg></trk>\n</gpx>\n";
-    char expected[1024];
+    char expected[2048];
     snprintf(expected, sizeof expected, "%s%s", BEGIN, END);
     writes(TRACK_GPX, 0, expected);
-    snprintf(expected, sizeof expected,
-             "%s<trkpt lat=\"39.9847021\" lon=\"-116.3184\"><time>2026-01-31T12:00:00.123Z</time><extensions>"
-             "<starling:accuracy>12</starling:accuracy><starling:received>2026-01-31T12:00:00.200Z</starling:received>"
-             "</extensions></trkpt>\n<trkpt lat=\"-0.0000005\" lon=\"-180\"><time>1970-01-01T00:00:00.000Z</time>"
-             "<extensions><starling:received>2026-01-31T12:00:01.000Z</starling:received></extensions></trkpt>\n%s",
-             BEGIN, END);
+    snprintf(
+        expected, sizeof expected,
+        "%s<trkpt lat=\"39.9847021\" lon=\"-116.3184\"><time>2026-01-31T12:00:00.123Z</time><extensions>"
+        "<starling:accuracy>12</starling:accuracy><starling:received>2026-01-31T12:00:00.200Z</starling:received>"
+        "<starling:battery>0.57</starling:battery><starling:charging>true</starling:charging>"
+        "<starling:speed_mps>1.4</starling:speed_mps><starling:course>270.5</starling:course>"
+        "<starling:activity>walking</starling:activity>"
+        "<starling:vertical_accuracy_m>0.05</starling:vertical_accuracy_m></extensions></trkpt>\n<trkpt lat=\"-0.0000005\" lon=\"-180\"><time>1970-01-01T00:00:00.000Z</time>"
+        "<extensions><starling:received>2026-01-31T12:00:01.000Z</starling:received></extensions></trkpt>\n%s",
+        BEGIN, END);
     writes(TRACK_GPX, 2, expected);
 }
 

@@ -13,6 +13,8 @@ static const struct notice_key KEYS[] = {
     {5, 0, NOTICE_OF_REPLY, INT64_MAX},
     {5, 0, NOTICE_OF_REQUEST, 1},
     {5, 0, NOTICE_OF_ACCEPTED, 1},
+    {5, 0, NOTICE_OF_ARRIVED, 1},
+    {5, 0, NOTICE_OF_LEFT, 1},
     {6, 1800000000000, NOTICE_OF_MENTION, 9},
     {INT64_MAX, 0, NOTICE_OF_FOLLOW, 0},
 };
@@ -48,7 +50,7 @@ TEST(test_what_is_none_is_refused) {
                                       ".1.5",
                                       "5..5",
                                       "5.0.5",
-                                      "5.8.5",
+                                      "5.10.5",
                                       "5.1.5.",
                                       "5.1.5 ",
                                       "a.1.5",
@@ -81,7 +83,9 @@ TEST(test_settings_say_what_is_read_and_how_notices_are_told) {
                         "\"request\":{\"live\":true,\"push\":true},"
                         "\"accepted\":{\"live\":true,\"push\":true},"
                         "\"like\":{\"live\":false,\"push\":true},"
-                        "\"approach\":{\"live\":true,\"push\":true}}");
+                        "\"approach\":{\"live\":true,\"push\":true},"
+                        "\"arrived\":{\"live\":true,\"push\":true},"
+                        "\"left\":{\"live\":true,\"push\":true}}");
     settings.read_time = 1700000000000;
     settings.read_kind = NOTICE_OF_REPLY;
     settings.read_number = 9;
@@ -93,13 +97,26 @@ TEST(test_settings_say_what_is_read_and_how_notices_are_told) {
 
 /* The schema's id is the header's last byte. */
 TEST(test_the_release_before_reads_the_kinds_that_it_knows) {
-    for (int what = NOTICE_FOLLOW; what <= NOTICE_LIKE; what++) {
+    for (int what = NOTICE_FOLLOW; what <= NOTICE_LEFT; what++) {
         const struct notice notice = {.what = (enum notice_what)what, .user = 3, .subject = {"post:2", 6}, .time = 5};
         struct notice read;
         FREED_BUFFER value = {0};
         notice_encode(&value, &notice);
-        assert_int_equal(value.data[EVENT_HEADER_SIZE - 1], what <= NOTICE_REPLY ? 26 : NOTICE_SCHEMA_ID);
+        assert_int_equal(value.data[EVENT_HEADER_SIZE - 1], what <= NOTICE_REPLY      ? 26
+                                                            : what <= NOTICE_APPROACH ? 129
+                                                                                      : NOTICE_SCHEMA_ID);
         assert_int_equal(event_decode_notice(kit_codec(), value.data, value.size, &read, &failure), 0);
         assert_true((int)read.what == what && read.user == 3 && read.time == 5 && !read.likes);
     }
+}
+
+TEST(test_arrivals_name_the_place) {
+    const struct notice notice = {.what = NOTICE_LEFT, .user = 3, .time = 5, .place = {"H\"ome", 5}};
+    const struct notice_key key = {1, 5, NOTICE_OF_LEFT, 77};
+    struct notice read;
+    FREED_BUFFER value = {0}, about = {0};
+    notice_encode(&value, &notice);
+    assert_int_equal(event_decode_notice(kit_codec(), value.data, value.size, &read, &failure), 0);
+    notice_put_about(&about, &key, &read);
+    assert_string_equal(buffer_cstring(&about), ",\"subject\":null,\"comment\":null,\"time\":5,\"place\":\"H\\\"ome\"");
 }

@@ -4,6 +4,7 @@
 #include "store/store.h"
 #include "unit/kit/kit.h"
 #include "users/profiles.h"
+#include "users/report.h"
 #include "users/sharing_modes.h"
 #include "users/user_json.h"
 
@@ -76,6 +77,30 @@ TEST(test_sharing) {
     assert_int_equal(sharing_modes_find(modes, 7, &offset), SHARING_OFF);
     assert_int_equal(offset, -1);
     assert_int_equal((int)users->value, 0);
+    sharing_modes_free(modes);
+}
+
+TEST(test_details_are_told_while_the_user_shares) {
+    struct metrics *metrics = kit_metrics();
+    struct sharing_modes *modes = sharing_modes_new(&(struct sharing_modes_options){.metrics = metrics});
+    const struct copy_definition copy = sharing_modes_copy(modes);
+    const struct sharing records[] = {{.mode = SHARING_FRIENDS, .details = true},
+                                      {.mode = SHARING_OFF, .details = true},
+                                      {.mode = SHARING_PUBLIC, .details = true},
+                                      {.mode = SHARING_FRIENDS}};
+    uint8_t key[8];
+    assert_false(sharing_modes_details(modes, 7));
+    for (int i = 0; i < 4; i++) {
+        FREED_BUFFER value = {.size = 0};
+        int64_t offset;
+        sharing_encode(&value, &records[i]);
+        assert_int_equal(bytes_get_be32(value.data + 1), records[i].details ? SHARING_SCHEMA_ID : 57);
+        struct kafka_record record = record_of(&TOPIC_SHARING, key, 7, INT64_C(1) << 40 | i, &value);
+        assert_int_equal(copy.apply(copy.context, &record, NULL), 0);
+        assert_int_equal(sharing_modes_find(modes, 7, &offset), records[i].mode);
+        assert_int_equal(offset, INT64_C(1) << 40 | i);
+        assert_int_equal(sharing_modes_details(modes, 7), records[i].mode != SHARING_OFF && records[i].details);
+    }
     sharing_modes_free(modes);
 }
 

@@ -64,7 +64,7 @@ final class ClientCore implements NearbySession.Line {
         reporter = new Reporter(this, timers, options.throttleMs);
         nearby = new NearbySession(this, timers, options.prefetch, options.staleAfterMs);
         if (options.lat != null) {
-            placeAt(options.lat, options.lng, options.accuracy);
+            placeAt(options.lat, options.lng, options.accuracy, Details.NONE);
         }
     }
 
@@ -123,8 +123,8 @@ final class ClientCore implements NearbySession.Line {
     }
 
     /** A position. accuracy: null: not known. */
-    void move(double lat, double lng, Double accuracy) {
-        placeAt(lat, lng, accuracy);
+    void move(double lat, double lng, Double accuracy, Details details) {
+        placeAt(lat, lng, accuracy, details);
         if (state == State.ONLINE) {
             reporter.soon();
         }
@@ -447,8 +447,8 @@ final class ClientCore implements NearbySession.Line {
         send(hello);
     }
 
-    private void placeAt(double lat, double lng, Double accuracy) {
-        reporter.move(Geo.round(lat), Geo.round(lng), accuracy);
+    private void placeAt(double lat, double lng, Double accuracy, Details details) {
+        reporter.move(Geo.round(lat), Geo.round(lng), accuracy, details);
         nearby.list.place(Geo.round(lat), Geo.round(lng));
     }
 

@@ -6,7 +6,7 @@ import java.util.Map;
 
 /** A page of what is kept of me, all of one kind; it may be empty. */
 public final class ExportPage extends Page<Map<String, Object>> {
-    /** account, friends, links, following, followers, requesting, requested, muted, posts, devices, notices, comments, edits, likes, reports or history. */
+    /** account, friends, links, places, place-events, following, followers, requesting, requested, muted, posts, devices, notices, comments, edits, likes, reports or history. */
     public final String kind;
 
     /** Items have the members that openapi.yaml names, as they are there. */

@@ -17,8 +17,13 @@ public final class Friend {
     public final boolean stale;
     /** The friend lets me see only about where they are: the place is the centre of a cell. */
     public final boolean rounded;
+    /** Metres; null: not known, or the friend does not share it. */
+    public final Double accuracy;
+    /** What the friend's phone says, of friends who share it. */
+    public final Details details;
 
-    Friend(long user, String name, String avatarUrl, double lat, double lng, double distance, long time, boolean stale, boolean rounded) {
+    Friend(long user, String name, String avatarUrl, double lat, double lng, double distance, long time, boolean stale, boolean rounded,
+            Double accuracy, Details details) {
         this.user = user;
         this.name = name;
         this.avatarUrl = avatarUrl;
@@ -28,6 +33,8 @@ public final class Friend {
         this.time = time;
         this.stale = stale;
         this.rounded = rounded;
+        this.accuracy = accuracy;
+        this.details = details;
     }
 
     @Override

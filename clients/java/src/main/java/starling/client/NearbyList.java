@@ -35,10 +35,12 @@ final class NearbyList {
         double distance;
         boolean stale;
         boolean rounded;
+        Double accuracy;
+        Details details;
         boolean paged; // came in a page of this connection
 
         Friend friend() {
-            return new Friend(user, name, avatarUrl, lat, lng, distance, time, stale, rounded);
+            return new Friend(user, name, avatarUrl, lat, lng, distance, time, stale, rounded, accuracy, details);
         }
     }
 
@@ -304,6 +306,8 @@ final class NearbyList {
         entry.avatarUrl = Json.asText(item.get("avatar_url"));
         entry.reported = Json.asDouble(item.get("distance_m"), 0);
         entry.rounded = Boolean.TRUE.equals(item.get("rounded"));
+        entry.accuracy = Details.number(item, "accuracy");
+        entry.details = Details.read(item);
         return entry;
     }
 }

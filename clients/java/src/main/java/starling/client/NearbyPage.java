@@ -16,6 +16,10 @@ public final class NearbyPage extends Page<NearbyPage.Item> {
         public final long time;
         /** The friend lets me see only about where they are: the place is the centre of a cell. */
         public final boolean rounded;
+        /** Metres; null: not known, or the friend does not share it. */
+        public final Double accuracy;
+        /** What the friend's phone says, of friends who share it. */
+        public final Details details;
 
         private Item(Map<String, Object> item) {
             super(item);
@@ -24,6 +28,8 @@ public final class NearbyPage extends Page<NearbyPage.Item> {
             distance = Json.asDouble(item.get("distance_m"), 0);
             time = Json.asLong(item.get("time"), 0);
             rounded = Boolean.TRUE.equals(item.get("rounded"));
+            accuracy = Details.number(item, "accuracy");
+            details = Details.read(item);
         }
     }
 

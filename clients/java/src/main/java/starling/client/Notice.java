@@ -9,7 +9,7 @@ import java.util.Map;
 public final class Notice extends Shown {
     /** The same event has the same one. */
     public final String id;
-    /** follow, request (asks to follow me), accepted (I may follow), mention, reply, like, or approach (a friend has come near while I had no session). */
+    /** follow, request (asks to follow me), accepted (I may follow), mention, reply, like, approach (a friend has come near while I had no session), arrived or left (a friend at a place of the friend's, or I at one of mine). */
     public final String what;
     /** The user who does so; of many, the newest one. */
     public final long user;
@@ -17,6 +17,8 @@ public final class Notice extends Shown {
     public final String post;
     /** The id of the comment that mentions or answers me, or is liked; null: there is none. */
     public final String comment;
+    /** The name of the place; null: it is about none. */
+    public final String place;
     /** Ms since the epoch. */
     public final long time;
     /** How many users do so. */
@@ -31,6 +33,7 @@ public final class Notice extends Shown {
         String subject = Json.asText(item.get("subject"));
         post = subject != null && subject.startsWith("post:") ? subject.substring("post:".length()) : null;
         comment = Json.asText(item.get("comment"));
+        place = Json.asText(item.get("place"));
         time = Json.asLong(item.get("time"), 0);
         count = Json.asLong(item.get("count"), 1);
         List<Long> newest = new ArrayList<>();

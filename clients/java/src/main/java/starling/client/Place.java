@@ -14,6 +14,7 @@ public final class Place extends Shown {
     public final Long accuracy;
     /** When the server took it, ms since the epoch. */
     public final long received;
+    public final Details details;
 
     private Place(Map<String, Object> item) {
         lat = Json.asDouble(item.get("lat"), 0);
@@ -21,6 +22,7 @@ public final class Place extends Shown {
         time = Json.asLong(item.get("time"), 0);
         accuracy = item.get("accuracy") instanceof Long ? (Long) item.get("accuracy") : null;
         received = Json.asLong(item.get("received"), 0);
+        details = Details.read(item);
     }
 
     /** Leaves out those that are unusable. */

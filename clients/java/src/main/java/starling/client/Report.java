@@ -10,6 +10,7 @@ public final class Report extends Shown {
     public final Long time;
     /** Metres; null: not known. */
     public final Double accuracy;
+    public final Details details;
 
     /** Throws InvalidPosition if it is none. */
     public Report(double lat, double lng) {
@@ -18,14 +19,22 @@ public final class Report extends Shown {
 
     /** Throws InvalidPosition if it is none. */
     public Report(double lat, double lng, Long time, Double accuracy) {
+        this(lat, lng, time, accuracy, Details.NONE);
+    }
+
+    /** Throws InvalidPosition if it is none. */
+    public Report(double lat, double lng, Long time, Double accuracy, Details details) {
         Geo.checkPosition(lat, lng);
         this.lat = Geo.round(lat);
         this.lng = Geo.round(lng);
         this.time = time;
         this.accuracy = accuracy;
+        this.details = details;
     }
 
     Map<String, Object> write(long now) {
-        return Json.object("lat", lat, "lng", lng, "time", time == null ? now : time, "accuracy", accuracy);
+        Map<String, Object> report = Json.object("lat", lat, "lng", lng, "time", time == null ? now : time, "accuracy", accuracy);
+        details.write(report);
+        return report;
     }
 }

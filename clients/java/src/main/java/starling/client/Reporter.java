@@ -20,6 +20,7 @@ final class Reporter {
     private double lat;
     private double lng;
     private Double accuracy;
+    private Details details = Details.NONE;
     private Long sentAtMs;
     private long sentTime;
     private boolean sent; // where I am now was reported
@@ -31,12 +32,13 @@ final class Reporter {
     }
 
     /** I am here now; a rounded position. accuracy: metres, or null. */
-    void move(double newLat, double newLng, Double newAccuracy) {
+    void move(double newLat, double newLng, Double newAccuracy, Details newDetails) {
         sent = sent && placed && newLat == lat && newLng == lng;
         placed = true;
         lat = newLat;
         lng = newLng;
         accuracy = newAccuracy;
+        details = newDetails;
     }
 
     /** The clock was wrong: the last report had a wrong time, and goes out once more. */
@@ -96,5 +98,6 @@ final class Reporter {
         if (accuracy != null) {
             frame.put("accuracy", accuracy);
         }
+        details.write(frame);
     }
 }

@@ -338,6 +338,34 @@ public final class StarlingApi {
         return whole(LinkPlace.read(requests.anonymously(url).json));
     }
 
+    /** A page of my places. */
+    public Page<NamedPlace> getPlaces(String after, Integer limit) throws ApiException {
+        return list(requests.path("places"), after, limit, NamedPlace::readAll);
+    }
+
+    public NamedPlace getPlace(String id) throws ApiException {
+        return whole(NamedPlace.read(get(requests.path("places", id))));
+    }
+
+    /**
+     * Makes a place, or changes it. id: chosen by the app, 1 to 32 of A-Z, a-z, 0-9, - and _, not `events`. radiusM: 50 to 50,000.
+     * ApiException.Conflict, places_limit: I have 50.
+     */
+    public NamedPlace setPlace(String id, String name, double lat, double lng, long radiusM, PlaceTell tell) throws ApiException {
+        Map<String, Object> body = Json.object("name", name, "lat", lat, "lng", lng, "radius_m", radiusM, "tell", tell.write());
+        return whole(NamedPlace.read(decided("PUT", body, "places", id)));
+    }
+
+    public void deletePlace(String id) throws ApiException {
+        decided("DELETE", null, "places", id);
+    }
+
+    /** A page of my arrivals and departures, from the oldest on; from (inclusive) and to (exclusive) in ms since the epoch, or null. */
+    public Page<PlaceEvent> getPlaceEvents(Long fromMs, Long toMs, String after, Integer limit) throws ApiException {
+        HttpUrl.Builder url = Requests.with(Requests.with(requests.path("places", "events"), "from", fromMs), "to", toMs);
+        return list(url, after, limit, PlaceEvent::readAll);
+    }
+
     /**
      * Where I am, or was: for programs without a connection. Up to 1000 at once, in any order. The same one again moves nobody, and
      * getHistory shows it once. What the server refuses of several is left out. ApiException.Forbidden, sharing_off: I share with nobody.
@@ -397,7 +425,13 @@ public final class StarlingApi {
 
     /** mode: off, friends or public. until: when it ends by itself, ms since the epoch; null: it does not. */
     public Sharing setSharing(String mode, Long until) throws ApiException {
-        return whole(Sharing.read(decided("PUT", Json.object("mode", mode, "until", until), "sharing")));
+        return setSharing(mode, until, false);
+    }
+
+    /** The same. details: friends who see the exact place are told accuracy and details, too. */
+    public Sharing setSharing(String mode, Long until, boolean details) throws ApiException {
+        Map<String, Object> choice = Json.object("mode", mode, "until", until, "details", details ? true : null);
+        return whole(Sharing.read(decided("PUT", choice, "sharing")));
     }
 
     /** Where I am signed in, newest first. session: of my own welcome, or null; that one is `current`. */
@@ -575,6 +609,11 @@ public final class StarlingApi {
     /** Of those whom I follow, who follow the user: a page is of 400 whom I follow, or of limit, and may be empty with a next. */
     public Page<User> getKnownFollowers(long user, String after, Integer limit) throws ApiException {
         return list(requests.path("users", Long.toString(user), "followers", "known"), after, limit, User::readAll);
+    }
+
+    /** My friends who are also friends of the user: nobody while one of us blocks the other. ApiException same_user: the user is me. */
+    public People getMutualFriends(long user, String after, Integer limit) throws ApiException {
+        return page(requests.path("users", Long.toString(user), "mutual-friends"), after, limit, People::new);
     }
 
     /** By user id, rising. */

@@ -131,8 +131,13 @@ public final class StarlingClient implements Closeable {
      * null. Throws InvalidPosition if it is none.
      */
     public void move(double lat, double lng, Double accuracy) {
+        move(lat, lng, accuracy, Details.NONE);
+    }
+
+    /** As the other one, with what the phone says beside the place. */
+    public void move(double lat, double lng, Double accuracy, Details details) {
         Geo.checkPosition(lat, lng);
-        core.loop.execute(() -> core.move(lat, lng, accuracy));
+        core.loop.execute(() -> core.move(lat, lng, accuracy, details));
     }
 
     /** Twenty more in the list. */

@@ -64,6 +64,9 @@ public final class ProtocolDoor {
         if (parameter.getName().equals("preferences")) {
             return NoticePreference.readAll(Json.asObject(value));
         }
+        if (type == PlaceTell.class) {
+            return tell(value);
+        }
         if (value instanceof List && !((List<?>) value).isEmpty()) {
             boolean reports = ((List<?>) value).get(0) instanceof Map;
             List<Object> items = new ArrayList<>();
@@ -75,14 +78,33 @@ public final class ProtocolDoor {
         if ((type == long.class || type == Long.class) && value instanceof String) {
             return Long.valueOf((String) value); // a user
         }
+        if (type == double.class) {
+            return Json.asDouble(value, Double.NaN);
+        }
         return type == int.class || type == Integer.class ? (Object) ((Long) value).intValue() : value;
+    }
+
+    private static PlaceTell tell(Object value) {
+        List<Long> users = new ArrayList<>();
+        for (Object user : Json.asList(value)) {
+            users.add(Long.valueOf((String) user));
+        }
+        return value instanceof List ? PlaceTell.users(users) : PlaceTell.read(value);
     }
 
     /** Coordinates that are missing, or no numbers, are not a number. */
     private static Report report(Map<String, Object> given) {
         Object accuracy = given.get("accuracy");
         return new Report(Json.asDouble(given.get("lat"), Double.NaN), Json.asDouble(given.get("lng"), Double.NaN), (Long) given.get("time"),
-                accuracy == null ? null : Json.asDouble(accuracy, Double.NaN));
+                accuracy == null ? null : Json.asDouble(accuracy, Double.NaN), details(given));
+    }
+
+    /** In the names of the protocol, but for two. */
+    private static Details details(Map<String, Object> given) {
+        Map<String, Object> said = new LinkedHashMap<>(given);
+        said.put("speed_mps", given.get("speed"));
+        said.put("vertical_accuracy_m", given.get("verticalAccuracy"));
+        return Details.read(said);
     }
 
     private static CommentsQuery query(Map<String, Object> options) throws ReflectiveOperationException {
@@ -113,6 +135,9 @@ public final class ProtocolDoor {
         if (value instanceof Enum) {
             return ((Enum<?>) value).name().toLowerCase(Locale.ROOT);
         }
+        if (value instanceof PlaceTell) {
+            return plain("users", ((PlaceTell) value).write());
+        }
         if (value instanceof ExportPage) {
             return plain(name, exported((ExportPage) value));
         }
@@ -130,12 +155,23 @@ public final class ProtocolDoor {
             }
         } else {
             for (Field field : value.getClass().getFields()) {
-                if (!Modifier.isStatic(field.getModifiers())) {
+                if (field.getType() == Details.class) {
+                    said(field.get(value), members);
+                } else if (!Modifier.isStatic(field.getModifiers())) {
                     members.put(field.getName(), plain(field.getName(), field.get(value)));
                 }
             }
         }
         return members;
+    }
+
+    /** What is said, among the members. */
+    private static void said(Object details, Map<String, Object> members) throws IllegalAccessException {
+        for (Field field : Details.class.getFields()) {
+            if (field.getType() != Details.class && field.get(details) != null) {
+                members.put(field.getName(), field.get(details));
+            }
+        }
     }
 
     /** With its kind in each item. */

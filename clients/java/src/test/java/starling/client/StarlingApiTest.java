@@ -327,6 +327,38 @@ public final class StarlingApiTest {
     }
 
     @Test
+    public void placesAreMadeChangedListedAndDeletedAndHaveEvents() throws Exception {
+        String home = "{'id':'home','name':'Home','lat':1.5,'lng':2,'radius_m':100,'tell':'friends'}";
+        answer(202, "{'id':'home'}");
+        answer(200, home);
+        answer(200, home.replace("'friends'", "[9223372036854775807,7]"));
+        answer(200, home.replace("'friends'", "'me'"));
+        answer(200, "{'items':[" + home + ",{'id':'x'}],'next':'home'}");
+        answer(200, home);
+        answer(204, "");
+        answer(200, "{'items':[{'number':3,'place':'home','name':'Home','what':'left','time':9},{}],'next':3}");
+        NamedPlace made = api.setPlace("home", "Home", 1.5, 2, 100, PlaceTell.FRIENDS);
+        assertEquals(Arrays.<Object>asList("home", "Home", 1.5, 2.0, 100L, PlaceTell.FRIENDS),
+                Arrays.<Object>asList(made.id, made.name, made.lat, made.lng, made.radiusM, made.tell));
+        assertEquals(PlaceTell.users(Long.MAX_VALUE, 7L), api.setPlace("home", "Home", 1.5, 2, 100, PlaceTell.users(Long.MAX_VALUE, 7L)).tell);
+        assertEquals(PlaceTell.ME, api.setPlace("home", "Home", 1.5, 2, 100, PlaceTell.users()).tell);
+        Page<NamedPlace> page = api.getPlaces(null, 1);
+        assertEquals(Arrays.<Object>asList(1, "home", "home"), Arrays.<Object>asList(page.items.size(), page.items.get(0).id, page.next));
+        assertEquals("Home", api.getPlace("home").name);
+        api.deletePlace("home");
+        Page<PlaceEvent> events = api.getPlaceEvents(1L, 10L, null, null);
+        PlaceEvent event = events.items.get(0);
+        assertEquals(Arrays.<Object>asList(1, 3L, "home", "Home", "left", 9L), Arrays.<Object>asList(events.items.size(), event.number, event.place, event.name, event.what, event.time));
+        assertEquals(Arrays.asList("PUT /v1/places/home", "PUT /v1/places/home", "PUT /v1/places/home", "PUT /v1/places/home", "GET /v1/places?limit=1",
+                "GET /v1/places/home", "DELETE /v1/places/home", "GET /v1/places/events?from=1&to=10"), asked());
+        String[] told = new String[4];
+        for (int i = 0; i < told.length; i++) {
+            told[i] = edge.requests.get(i).getBody().readUtf8().replaceAll(".*\"tell\":(.*)}$", "$1");
+        }
+        assertEquals(Arrays.asList("\"friends\"", "\"friends\"", "[9223372036854775807,7]", "[]"), Arrays.asList(told));
+    }
+
+    @Test
     public void linksAreMadeOnceListedReadWithoutATokenAndEnded() throws Exception {
         answer(202, "{'id':'5','url':'/link.html#abc'}");
         answer(200, "{'items':[{'id':'5','until':9,'rounded':true,'made':2}],'next':null}");
@@ -347,6 +379,30 @@ public final class StarlingApiTest {
         assertEquals(Arrays.asList("POST /v1/links", "GET /v1/links", "GET /v1/links/abc/place", "GET /v1/links/abc/place",
                 "GET /v1/links/abc/place", "DELETE /v1/links/5"), asked());
         assertNull(edge.requests.get(2).getHeader("Authorization"));
+    }
+
+    @Test
+    public void whatPhonesSayIsWrittenAndRead() throws Exception {
+        String said = "'accuracy':12,'battery':0.5,'charging':true,'speed_mps':2,'course':270.5,'activity':'walking','vertical_accuracy_m':3";
+        answer(200, "{'accepted':1,'sharing_off':0,'refused':[]}");
+        answer(200, "{'items':[{'lat':1,'lng':2,'time':3,'received':4," + said + "},{'lat':1,'lng':2,'time':3,'received':4}],'next':null}");
+        answer(200, "{'items':[{'user':7,'lat':1,'lng':2,'time':3,'distance_m':4," + said + "}],'next':null,'time':3}");
+        answer(200, "{'mode':'friends','details':true}");
+        answer(200, "{'mode':'friends'}");
+        Details details = new Details(0.5, true, 2.0, 270.5, "walking", 3.0);
+        api.report(Arrays.asList(new Report(1, 2, 3L, 12.0, details)));
+        assertEquals(("{'locations':[{'lat':1.0,'lng':2.0,'time':3,'accuracy':12.0,'battery':0.5,'charging':true,'speed_mps':2.0,'course':270.5,"
+                + "'activity':'walking','vertical_accuracy_m':3.0}]}").replace('\'', '"'), edge.requests.get(0).getBody().readUtf8());
+        List<Place> history = api.getHistory(null, null, null, null).items;
+        assertEquals(details.toString(), history.get(0).details.toString());
+        assertEquals(Details.NONE.toString(), history.get(1).details.toString());
+        NearbyPage.Item friend = api.getNearby(null, null, null).items.get(0);
+        assertEquals(12, friend.accuracy, 0);
+        assertEquals(details.toString(), friend.details.toString());
+        assertTrue(api.setSharing("friends", null, true).details);
+        assertFalse(api.setSharing("friends", null, false).details);
+        assertEquals("{\"mode\":\"friends\",\"details\":true}", edge.requests.get(3).getBody().readUtf8());
+        assertEquals("{\"mode\":\"friends\"}", edge.requests.get(4).getBody().readUtf8());
     }
 
     @Test

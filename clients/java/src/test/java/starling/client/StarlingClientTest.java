@@ -2,6 +2,7 @@ package starling.client;
 
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
@@ -82,6 +83,29 @@ public final class StarlingClientTest {
         assertEquals(5, change.came.get(0).user);
         assertEquals(Collections.singletonList(2L), change.gone);
         assertEquals(2, client.getTotal());
+    }
+
+    @Test
+    public void tellsAndIsToldWhatPhonesSay() throws Exception {
+        connect(options().throttle(0));
+        String said = "'accuracy':5,'battery':0.25,'charging':false";
+        Edge.Line line = greeted(Edge.friend(2, 39.985).replace("{", "{" + said.replace('\'', '"') + ","));
+        heard.next(NearbyChange.class);
+        Friend friend = client.getList().get(0);
+        assertEquals(5, friend.accuracy, 0);
+        assertEquals(new Details(0.25, false, null, null, null, null).toString(), friend.details.toString());
+        client.move(LAT, LNG, null, new Details(null, true, 1.5, null, "cycling", null));
+        Map<String, Object> report = line.hear("location");
+        while (!report.containsKey("charging")) {
+            report = line.hear("location");
+        }
+        assertEquals(Arrays.<Object>asList(true, 1.5, "cycling", null),
+                Arrays.asList(report.get("charging"), report.get("speed_mps"), report.get("activity"), report.get("battery")));
+        line.say("{'type':'update','near':[" + Edge.friend(2, 39.985) + "],'gone':[]}");
+        heard.next(NearbyChange.class); // of the move
+        heard.next(NearbyChange.class);
+        assertNull(client.getList().get(0).accuracy);
+        assertEquals(Details.NONE.toString(), client.getList().get(0).details.toString());
     }
 
     @Test

@@ -315,6 +315,39 @@ def test_hot_posts_are_in_each_feed_process():
     assert not warns(planned(1e6, **feeds, push_max=100000), 'Hot posts take')
 
 
+# ---- what would change it ----
+
+def test_partitions_may_be_given():
+    load = {'flush': 0.25, 'posts': 6000, 'pages': 300000}
+    own, fewer = planned(10e6, **load), planned(10e6, **load, partitions=64)
+    assert own.partitions == 128 and fewer.partitions == 64 and fewer.cores < own.cores
+    few = planned(10e6, **load, partitions=32)  # there are 33 feed processes
+    assert few.refused and warns(few, '33 processes of the tier feed cannot share 32 partitions')
+
+
+def test_what_breaks_first_is_where_plans_end():
+    load = load_of(10e6, flush=0.25)
+    factor, reason = planner.growth(load, planner.FIGURES)
+    grown = {name: getattr(load, name) * factor for name in ('online', 'users')}
+    assert planner.Plan(planner.changed(load, **grown)).refusals[0] == reason
+    assert not planner.Plan(planner.changed(load, **{name: value / planner.GROWTH_STEP for name, value in grown.items()})).refused
+    assert factor > 1 and 'router' in reason
+    assert planner.growth(load_of(1000, friends=10), planner.FIGURES) is None
+    assert planner.growth(load_of(1e4, comments=8000, content_days=1), planner.FIGURES)[1].startswith('A moderation process takes all comments')
+
+
+def test_each_setting_is_halved_and_doubled():
+    load = load_of(10e6, flush=0.25)
+    plan = planner.Plan(load)
+    rows = {name: (now, plans) for name, now, plans in planner.settings_changed(load, plan)}
+    assert {name: now for name, (now, _) in rows.items()} == {
+        'outbox.flush.ms': 250, 'edge.flush.window.ms': 1000, 'edge.max.sessions': 18000, 'partitions': plan.partitions,
+        'history.retention.days': 30}
+    for option, values in (('outbox.flush.ms', (0.125, 0.5)), ('edge.max.sessions', (9000, 36000))):
+        alone = [planned(10e6, **{'flush': 0.25} | {planner.SETTINGS[option][0]: value}).cores for value in values]
+        assert [other.cores for other in rows[option][1]] == alone and alone[0] > plan.cores > alone[1]
+
+
 # ---- the program ----
 
 def run(*arguments) -> subprocess.CompletedProcess:
@@ -333,8 +366,9 @@ def test_the_table_has_a_line_for_each_tier_that_has_work():
     done = run('--online', 1e6, '--posts', 350, '--pages', 17000, '--comments', 100)
     assert done.returncode == 0, done.stderr
     first_words = [line.split()[0] for line in done.stdout.splitlines() if line.strip()]
-    for tier in ('edge', 'router', 'ingest', 'feed', 'comments', 'history', 'moderation', 'brokers'):
+    for tier in ('edge', 'router', 'ingest', 'feed', 'comments', 'history', 'moderation', 'brokers', 'edge.max.sessions'):
         assert tier in first_words, done.stdout
+    assert re.search(r'^As it grows: [0-9.]+ times this load has no plan\. .+', done.stdout, re.MULTILINE), done.stdout
     assert 'feed' not in [line.split()[0] for line in run('--online', 1e6).stdout.splitlines() if line.strip()]
 
 

@@ -60,9 +60,7 @@ static void see_one(void *context, const struct place_key *key, const struct use
 
 /* Places come by id: those up to the named one are of the pages before. */
 static bool is_before(const struct place_waiter *waiter, const struct place_key *key) {
-    size_t size = waiter->id ? strlen(waiter->id) : 0, both = size < key->id_size ? size : key->id_size;
-    int order = waiter->id ? memcmp(key->id, waiter->id, both) : 1;
-    return order < 0 || (!order && key->id_size <= size);
+    return waiter->id && place_id_compare(key->id, key->id_size, waiter->id, strlen(waiter->id)) <= 0;
 }
 
 static void see_listed(void *context, const struct place_key *key, const struct user_place *place) {
@@ -154,7 +152,11 @@ static void list(void *context, struct http_request *request, const struct rpc_a
 }
 
 static void one(void *context, struct http_request *request, const struct rpc_asked *asked) {
-    await(context, request, asked, asked->texts[RPC_PLACE], reply_one);
+    const char *id = asked->texts[RPC_PLACE];
+    if (place_id_is(id, strlen(id)))
+        await(context, request, asked, id, reply_one);
+    else
+        rpc_bad_query(request);
 }
 
 /* ---- events ---- */

@@ -281,8 +281,7 @@ static void note_name(struct place_names *names, const struct place_key *key) {
 
 static int compare_names(const void *a, const void *b) {
     const struct place_name *one = a, *other = b;
-    int order = memcmp(one->id, other->id, one->size < other->size ? one->size : other->size);
-    return order ? order : (one->size > other->size) - (one->size < other->size);
+    return place_id_compare(one->id, one->size, other->id, other->size);
 }
 
 /* Of rows that are stored, and of those that wait to be read back, in no order, and some twice. */

@@ -162,16 +162,13 @@ int standing_load(struct standing *standing, int32_t partition, struct standing_
     return code;
 }
 
-static int compare(const struct watched_place *place, const char *id, size_t id_size) {
-    size_t both = place->id_size < id_size ? place->id_size : id_size;
-    int order = memcmp(place->id, id, both);
-    return order ? order : (place->id_size > id_size) - (place->id_size < id_size);
-}
-
 bool standing_place(const struct standing_user *user, const char *id, size_t id_size, size_t *at) {
-    int order = 1;
-    for (*at = 0; *at < user->count && (order = compare(&user->places[*at], id, id_size)) < 0;) ++*at;
-    return *at < user->count && !order;
+    for (*at = 0; *at < user->count; ++*at) {
+        const struct watched_place *place = &user->places[*at];
+        int order = place_id_compare(place->id, place->id_size, id, id_size);
+        if (order >= 0) return !order;
+    }
+    return false;
 }
 
 void standing_place_put(struct standing_user *user, size_t at, bool there, const struct watched_place *place) {

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "event/topics.h"
 #include "router/audience.h"
 #include "router/router_private.h"
@@ -92,6 +93,31 @@ static void friends(void *context, struct http_request *request, const struct rp
         rpc_failed(request, code, &error);
     else
         reply_page(request, peer->entries, count, more);
+}
+
+/* For the list of friends that the user and another have in common. */
+static void friend_ids(void *context, struct http_request *request, const struct rpc_asked *asked) {
+    struct peer *peer = context;
+    struct graph *graph = peer->router->graph;
+    struct id_list *list = &peer->friends;
+    int64_t user = asked->numbers[RPC_USER], other = asked->numbers[RPC_OTHER];
+    struct friendship half;
+    struct error error;
+    struct buffer body = {.data = NULL};
+    int code = graph_friends(graph, asked->partition, user, list, &error);
+    if (!code) code = graph_half_beside(graph, asked->partition, user, list, other, false, &half, &error);
+    if (code) {
+        rpc_failed(request, code, &error);
+        return;
+    }
+    size_t count = half.blocked_by_me || half.blocked_by_them ? 0 : list->count;
+    buffer_string(&body, "{\"ids\":[");
+    for (size_t i = 0; i < count; i++) {
+        if (i) buffer_byte(&body, ',');
+        text_int(&body, list->items[i]);
+    }
+    buffer_string(&body, "]}");
+    http_reply_json_free(request, 200, &body);
 }
 
 /* How many halves the user has that are no friendships. */
@@ -224,9 +250,15 @@ static void link_place(void *context, struct http_request *request, const struct
 }
 
 static const struct rpc_handler HANDLERS[] = {
-    {&ASK_FRIENDS, friends, false}, {&ASK_FRIENDSHIP, friendship, true}, {&ASK_REQUESTS, requests, false},
-    {&ASK_NEARBY, nearby, false},   {&ASK_AUDIENCE, audience, false},    {&ASK_DISCOVER, strangers_nearby, false},
-    {&ASK_LINKS, links, true},      {&ASK_LINK, link_place, false},
+    {&ASK_FRIENDS, friends, false},
+    {&ASK_FRIEND_IDS, friend_ids, false},
+    {&ASK_FRIENDSHIP, friendship, true},
+    {&ASK_REQUESTS, requests, false},
+    {&ASK_NEARBY, nearby, false},
+    {&ASK_AUDIENCE, audience, false},
+    {&ASK_DISCOVER, strangers_nearby, false},
+    {&ASK_LINKS, links, true},
+    {&ASK_LINK, link_place, false},
 };
 
 static int serves(const void *context, int32_t partition) {

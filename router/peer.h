@@ -3,6 +3,7 @@
  * decided. Loop's thread.
  *
  *     GET /peer/friends/USER?state&after&limit            GET /peer/friendship/USER/OTHER?offset&wait_ms
+ *     GET /peer/friend-ids/USER/OTHER                     {"ids": [...]}, rising
  *     GET /peer/audience/USER?after&limit                 GET /peer/discover/USER?after&limit
  *     GET /peer/nearby/USER?after&limit&since&wait_ms     (router/near_pages.h)
  */

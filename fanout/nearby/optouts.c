@@ -38,9 +38,14 @@ void optouts_tell_anew(struct optouts *optouts, int64_t user) {
     *map_put(optouts->waiting, (uint64_t)user, NULL) = LISTS_ANEW;
 }
 
-void optouts_remove(struct optouts *optouts, int64_t user) {
-    map_remove(optouts->waiting, (uint64_t)user, NULL);
-    map_remove(optouts->users, (uint64_t)user, NULL);
+static void keep(const struct map *users, int64_t user) {
+    uint64_t *what = map_find(users, (uint64_t)user);
+    if (what) *what = LISTS_ANEW;
+}
+
+void optouts_return(struct optouts *optouts, int64_t user) {
+    keep(optouts->waiting, user);
+    keep(optouts->users, user);
 }
 
 void optouts_forget(struct optouts *optouts, const struct view *view) {
@@ -62,7 +67,6 @@ bool optouts_begin(struct optouts *optouts, int64_t now_ms) {
 
 bool optouts_slice(struct optouts *optouts) {
     size_t users = map_count(optouts->users);
-    if (!users) optouts->next = NULL; /* all of them are in again */
     for (size_t looks = 0; optouts->next && looks < SLICE_LOOKS;) {
         struct view *view = optouts->next;
         optouts->next = view_next(view);

@@ -7,9 +7,9 @@
  *                            (it begins)                        ^ next
  *
  * items.c shows a user who has opted out on no list any more, so each list needs one look, and a view that was opened after the pass
- * began needs none. The pass stops looking for users who have opted in again: an entry may be from the new JOIN already. An older
+ * began needs none. Users who have opted in again are taken off no more: an entry may be from the new JOIN already. An older
  * entry goes with the Left of the opt-out, or is corrected by the JOIN's Moves if that comes first, as when an edge reads
- * both records at once.
+ * both records at once. Until then it is told again, as what it says may have changed before or meanwhile.
  *
  * One thread.
  */
@@ -28,7 +28,7 @@ struct optouts *optouts_new(struct views *views); /* borrowed */
 void optouts_free(struct optouts *optouts);       /* NULL is fine */
 
 void optouts_add(struct optouts *optouts, int64_t user);
-void optouts_remove(struct optouts *optouts, int64_t user);    /* is in again */
+void optouts_return(struct optouts *optouts, int64_t user);    /* shares, maybe again: stays on lists */
 void optouts_tell_anew(struct optouts *optouts, int64_t user); /* shares, and what the entries say has changed */
 void optouts_forget(struct optouts *optouts, const struct view *view); /* is about to be closed */
 /* True: a pass begins; there is one to begin, and the last one began OPTOUTS_EVERY_MS before `now_ms` at the latest. */

@@ -195,7 +195,7 @@ static void on_sharing(void *context, int64_t user, enum sharing_mode mode) {
     if (mode == SHARING_OFF)
         optouts_add(product->optouts, user);
     else
-        optouts_remove(product->optouts, user);
+        optouts_return(product->optouts, user);
     if (anew && mode != SHARING_OFF) optouts_tell_anew(product->optouts, user);
 }
 

@@ -11,11 +11,13 @@
 #include "event/codec.h"
 #include "event/topics.h"
 #include "ingest/gather.h"
+#include "ingest/limits.h"
+#include "ingest/nearby/mutual.h"
 #include "ingest/user_lists.h"
 #include "users/half.h"
 #include "users/user_json.h"
 
-enum { COUNT_TIMEOUT_MS = 500, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };
+enum { COUNT_TIMEOUT_MS = 500, IDS_TIMEOUT_MS = 3000, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };
 
 /* ---- commands ---- */
 
@@ -239,6 +241,58 @@ static void get_friends(void *state, const struct call *call) {
         RPC_VALUES(RPC_INT(USER, user), RPC_TEXT(STATE, wanted), RPC_INT(LIMIT, limit), RPC_INT(AFTER, after)));
 }
 
+/* ---- friends of both ---- */
+
+/* Both owners' lists go to this gateway, as neither owner may be asked by the other. The caller pays for their bytes as for those of an
+ * answer: they are as long as friends.cap lets them be. */
+struct mutual_request {
+    struct user_list list;
+    int64_t after, limit;
+    struct buffer ids[2]; /* as the owners have answered: of the caller, of the user */
+};
+
+static void mutual_answered(void *context, size_t tag, struct json_bytes reply) {
+    buffer_append(&((struct mutual_request *)context)->ids[tag], reply.data, reply.size);
+}
+
+static void mutual_gathered(void *context, bool stopping) {
+    struct mutual_request *mutual = context;
+    struct json_bytes answers[2];
+    size_t size = 0;
+    (void)stopping; // an owner who was not asked has not answered
+    for (size_t i = 0; i < 2; i++) {
+        answers[i] = (struct json_bytes){(const char *)mutual->ids[i].data, mutual->ids[i].size};
+        size += mutual->ids[i].size;
+    }
+    http_add_work(mutual->list.request, (int64_t)(size / LIMITS_BYTES));
+    user_list_show_page(&mutual->list, mutual_page(answers, mutual->after, (size_t)mutual->limit));
+    for (size_t i = 0; i < 2; i++) buffer_free(&mutual->ids[i]);
+    free(mutual);
+}
+
+static void get_mutual_friends(void *state, const struct call *call) {
+    struct nearby_gateway *nearby = state;
+    int64_t me = call->claims.user, user = call->values[0].user, after = -1, limit = LIMIT_DEFAULT;
+    if (!call_query_int(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit) ||
+        !are_two(call, me, user))
+        return;
+    struct mutual_request *mutual =
+        MEM_NEW(&(struct mutual_request){.list = {.request = call->request,
+                                                  .feeds = nearby->feeds,
+                                                  .profiles = user_copies_profiles(nearby->copies),
+                                                  .put_user = user_json_find},
+                                         .after = after,
+                                         .limit = limit});
+    struct gather *gather = gather_new(&(struct gather_options){.owners = nearby->routers,
+                                                                .timeout_ms = IDS_TIMEOUT_MS,
+                                                                .context = mutual,
+                                                                .answer = mutual_answered,
+                                                                .done = mutual_gathered});
+    gather_ask(gather, &ASK_FRIEND_IDS, RPC_VALUES(RPC_INT(USER, me), RPC_INT(OTHER, user)), 0);
+    gather_ask(gather, &ASK_FRIEND_IDS, RPC_VALUES(RPC_INT(USER, user), RPC_INT(OTHER, me)), 1);
+    gather_end(gather);
+}
+
 static const struct endpoint ENDPOINTS[] = {
     {"GET", "/v1/friends", get_friends, NEEDS_USER},
     {"PUT", "/v1/friends/{user}", put_friend, NEEDS_USER},
@@ -247,6 +301,7 @@ static const struct endpoint ENDPOINTS[] = {
     {"DELETE", "/v1/friends/{user}/rounded", delete_rounding, NEEDS_USER},
     {"PUT", "/v1/blocks/{user}", put_block, NEEDS_USER},
     {"DELETE", "/v1/blocks/{user}", delete_block, NEEDS_USER},
+    {"GET", "/v1/users/{user}/mutual-friends", get_mutual_friends, NEEDS_USER},
     {"POST", "/v1/friendships", post_friendship, NEEDS_GATEWAY},
 };
 const struct endpoint_list FRIENDS_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

@@ -66,13 +66,16 @@ static int check_time(const struct report_batch *batch, int64_t time, struct rep
     return refuse(refusal, 400, "bad_time", NULL);
 }
 
-static void take_details(struct location *location, const struct report_details *details) {
-    location->battery = details->battery;
-    location->charging = details->charging;
-    location->speed = details->speed;
-    location->course = details->course;
-    location->vertical_accuracy = details->vertical_accuracy;
-    location->activity = details->activity;
+static struct location location_of(int64_t user, const struct json_place *place) {
+    return (struct location){.kind = LOCATION_REPORT,
+                             .route = -1,
+                             .opted = -1,
+                             .user = user,
+                             .lat = place->lat,
+                             .lng = place->lng,
+                             .time = place->time,
+                             .accuracy = place->accuracy,
+                             DETAILS_OF(&place->details)};
 }
 
 /* ---- JSON ---- */
@@ -86,23 +89,17 @@ static int parse_user(const struct call *call, const json_t *object, int64_t *us
 
 static int parse_report(const struct report_batch *batch, const struct call *call, const json_t *object,
                         struct location *location, struct report_refusal *refusal) {
-    *location = (struct location){
-        .kind = LOCATION_REPORT, .session = 0, .route = -1, .opted = -1, .accuracy = -1, DETAILS_NONE};
+    int64_t user;
     if (!json_is_object(object)) return refuse(refusal, 400, "bad_message", "a report is a JSON object");
-    int code = parse_user(call, object, &location->user, refusal);
+    int code = parse_user(call, object, &user, refusal);
     if (code) return code;
     struct json_place place;
     const char *wrong;
     if (json_want_place(object, EVENT_TIME_MAX, &place, &wrong, &refusal->error))
         return refuse(refusal, 400, wrong, NULL);
     code = check_time(batch, place.time, refusal);
-    if (code) return code;
-    location->lat = place.lat;
-    location->lng = place.lng;
-    location->time = place.time;
-    location->accuracy = place.accuracy;
-    take_details(location, &place.details);
-    return 0;
+    if (!code) *location = location_of(user, &place);
+    return code;
 }
 
 static void report_batch_free(struct report_batch *batch) {
@@ -147,26 +144,20 @@ static int take_report(const struct report_batch *batch, const struct call *call
                        const struct reported_location *report, struct location *location,
                        struct report_refusal *refusal) {
     struct geo_point at = {report->lat, report->lng};
-    const struct report_details details = {DETAILS_OF(report)};
-    *location = (struct location){.kind = LOCATION_REPORT, .session = 0, .route = -1, .opted = -1, DETAILS_NONE};
-    location->user = report->user == -1 ? call->claims.user : report->user;
+    const struct json_place place = {report->lat, report->lng, report->time, report->accuracy, {DETAILS_OF(report)}};
+    int64_t user = report->user == -1 ? call->claims.user : report->user;
     if (report->user < -1) return refuse(refusal, 400, "bad_user", "\"user\" must be a user, or -1");
-    int code = check_user(call, location->user, refusal);
+    int code = check_user(call, user, refusal);
     if (code) return code;
     if (!geo_valid(at)) return refuse(refusal, 400, "bad_location", "\"lat\" and \"lng\" must be on the Earth");
     if (report->accuracy < -1 || report->accuracy > PLACE_ACCURACY_MAX)
         return refuse(refusal, 400, "bad_location", "\"accuracy\" must be metres, or -1");
     if (report->time < 0 || report->time > EVENT_TIME_MAX)
         return refuse(refusal, 400, "bad_time", "\"time\" is out of range");
-    if (!details_valid(&details)) return refuse(refusal, 400, "bad_details", "a detail is out of range");
+    if (!details_valid(&place.details)) return refuse(refusal, 400, "bad_details", "a detail is out of range");
     code = check_time(batch, report->time, refusal);
-    if (code) return code;
-    location->lat = at.lat;
-    location->lng = at.lng;
-    location->time = report->time;
-    location->accuracy = report->accuracy;
-    take_details(location, &details);
-    return 0;
+    if (!code) *location = location_of(user, &place);
+    return code;
 }
 
 static int parse_avro(const struct call *call, struct report_batch *batch, struct report_refusal *refusal) {
@@ -289,15 +280,7 @@ static void one_written(void *context, struct http_request *request, int code, i
 
 void locations_report(struct locations *locations, const struct call *call, const struct json_place *place,
                       void *context, locations_done *done) {
-    struct location location = {.kind = LOCATION_REPORT,
-                                .route = -1,
-                                .opted = -1,
-                                .user = call->claims.user,
-                                .lat = place->lat,
-                                .lng = place->lng,
-                                .time = place->time,
-                                .accuracy = place->accuracy,
-                                DETAILS_OF(&place->details)};
+    struct location location = location_of(call->claims.user, place);
     struct report_batch batch = {.owner = locations, .locations = &location, .count = 1, .now = clock_wall_ms()};
     struct report_refusal refusal;
     if (check_time(&batch, location.time, &refusal)) {

@@ -25,7 +25,7 @@ static const double LAT_LIMIT = 90, LNG_LIMIT = 180, DISTANCE_MAX = 1e9;
 static bool read_details(const json_t *entry, struct near_friend *near) {
     near->accuracy = -1;
     return json_want_int(entry, "accuracy", 0, PLACE_ACCURACY_MAX, &near->accuracy, NULL) != -EINVAL &&
-           !json_want_details(entry, &near->details, NULL);
+           !json_want_peer_details(entry, &near->details, NULL);
 }
 
 /* False: the router's answer is not what it should be. */

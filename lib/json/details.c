@@ -35,26 +35,36 @@ static int want_charging(const json_t *object, int32_t *value, struct error *err
     return code == -EINVAL ? code : 0;
 }
 
-static int want_activity(const json_t *object, int32_t *value, struct error *error) {
+/* `unknown` stands first. */
+static int want_activity(const json_t *object, bool later, int32_t *value, struct error *error) {
     const char *text;
     int code = json_want_text(object, DETAILS_NAMES[ACTIVITY], &text, error);
     if (code) return code == -EINVAL ? code : 0;
     *value = text_word(text, ACTIVITY_WORDS);
+    if (*value < 0 && later) *value = 0;
     if (*value >= 0) return 0;
     return error_set(error, -EINVAL,
                      "\"activity\" must be still, walking, running, cycling, driving, transit or unknown");
 }
 
-int json_want_details(const json_t *object, struct report_details *details, struct error *error) {
+static int want_details(const json_t *object, bool later, struct report_details *details, struct error *error) {
     struct report_details read = {DETAILS_NONE};
     int code = want_number(object, BATTERY, &read.battery, error);
     if (!code) code = want_charging(object, &read.charging, error);
     if (!code) code = want_number(object, SPEED, &read.speed, error);
     if (!code) code = want_number(object, COURSE, &read.course, error);
-    if (!code) code = want_activity(object, &read.activity, error);
+    if (!code) code = want_activity(object, later, &read.activity, error);
     if (!code) code = want_number(object, VERTICAL_ACCURACY, &read.vertical_accuracy, error);
     if (!code) *details = read;
     return code;
+}
+
+int json_want_details(const json_t *object, struct report_details *details, struct error *error) {
+    return want_details(object, false, details, error);
+}
+
+int json_want_peer_details(const json_t *object, struct report_details *details, struct error *error) {
+    return want_details(object, true, details, error);
 }
 
 static int32_t value_of(const struct report_details *details, int member) {

@@ -23,6 +23,8 @@ extern const char *const ACTIVITY_WORDS[]; /* NULL behind the last */
 
 /* Of an object with whatever else; 0, or -EINVAL with the reason in error. */
 int json_want_details(const json_t *object, struct report_details *details, struct error *error);
+/* The same of what another process has written, which may be a later release's: an activity that this one has no word for is unknown. */
+int json_want_peer_details(const json_t *object, struct report_details *details, struct error *error);
 
 bool details_given(const struct report_details *details);
 bool details_same(const struct report_details *a, const struct report_details *b);

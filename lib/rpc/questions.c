@@ -16,7 +16,6 @@
 #define PLAIN(name, min, max)                                                                                          \
     { RPC_##name, RPC_PLAIN_TEXTS, min, max, 0 }
 #define LIMIT(max, absent) NUMBER(LIMIT, 1, max, absent)
-#define PLACE_ID_MAX 32 /* users/place.h */
 #define OFFSET NUMBER(OFFSET, -1, ANY, -1)
 #define WAIT(absent) NUMBER(WAIT_MS, 0, 30000, absent)
 #define ABOVE NUMBER(ABOVE, 0, ANY, 0)
@@ -135,6 +134,9 @@ const struct rpc_question ASK_EDITS = {"the versions of a comment's text",
 
 const struct rpc_question ASK_FRIENDS = {
     "a page of friends", "friends", {RPC_USER}, {TEXT(STATE, 0, ANY), BEHIND, LIMIT(RPC_PAGE_MAX, 100)}};
+const struct rpc_question ASK_FRIEND_IDS = {.what = "the ids of all friends, none if one of the two blocks the other",
+                                            .start = "friend-ids",
+                                            .parts = {RPC_USER, RPC_OTHER}};
 const struct rpc_question ASK_FRIENDSHIP = {"the state of a friendship, as the first of the two sees it",
                                             "friendship",
                                             {RPC_ONE, RPC_OTHER},
@@ -164,7 +166,7 @@ const struct rpc_question ASK_PLACES = {
 const struct rpc_question ASK_PLACE = {"a place of a user's, and what a wish about it led to",
                                        "place",
                                        {RPC_USER},
-                                       {PLAIN(PLACE, 1, PLACE_ID_MAX), OFFSET, WAIT(2000)}};
+                                       {PLAIN(PLACE, 1, ANY), OFFSET, WAIT(2000)}};
 const struct rpc_question ASK_PLACE_EVENTS = {
     "a page of a user's arrivals and departures, from the oldest on",
     "place-events",
@@ -209,8 +211,8 @@ const struct rpc_answerer RPC_ANSWERERS[] = {
          &ASK_MODERATED, &ASK_POST_EDITS, &ASK_WISH, &ASK_UNNAMED, &ASK_SIGNED_IN, &ASK_EXTERNALS, &ASK_DEVICES)},
     {"comments processes", ALL(&ASK_COMMENTS, &ASK_REPLIES, &ASK_COMMENT, &ASK_LIKES, &ASK_LIKERS, &ASK_SUBJECT,
                                &ASK_OUTCOME, &ASK_COUNTS, &ASK_OF_USER, &ASK_EDITS)},
-    {"routers", ALL(&ASK_FRIENDS, &ASK_FRIENDSHIP, &ASK_REQUESTS, &ASK_NEARBY, &ASK_AUDIENCE, &ASK_DISCOVER, &ASK_LINKS,
-                    &ASK_LINK)},
+    {"routers", ALL(&ASK_FRIENDS, &ASK_FRIEND_IDS, &ASK_FRIENDSHIP, &ASK_REQUESTS, &ASK_NEARBY, &ASK_AUDIENCE,
+                    &ASK_DISCOVER, &ASK_LINKS, &ASK_LINK)},
     {"places processes", ALL(&ASK_PLACES, &ASK_PLACE, &ASK_PLACE_EVENTS)},
     {"history sinks", ALL(&ASK_HISTORY, &ASK_WIPED)},
     {"moderation", ALL(&ASK_SEARCH, &ASK_SEARCH_POSTS, &ASK_REPORTED)},

@@ -49,8 +49,8 @@ extern const struct rpc_question ASK_FEED, ASK_OLDER, ASK_POSTS, ASK_WRITTEN, AS
     ASK_DEVICES; /* of feeds */
 extern const struct rpc_question ASK_COMMENTS, ASK_REPLIES, ASK_COMMENT, ASK_LIKES, ASK_LIKERS, ASK_SUBJECT,
     ASK_OUTCOME, ASK_COUNTS, ASK_OF_USER, ASK_EDITS; /* of comments processes */
-extern const struct rpc_question ASK_FRIENDS, ASK_FRIENDSHIP, ASK_REQUESTS, ASK_NEARBY, ASK_AUDIENCE, ASK_DISCOVER,
-    ASK_LINKS, ASK_LINK;                                                  /* of routers */
+extern const struct rpc_question ASK_FRIENDS, ASK_FRIEND_IDS, ASK_FRIENDSHIP, ASK_REQUESTS, ASK_NEARBY, ASK_AUDIENCE,
+    ASK_DISCOVER, ASK_LINKS, ASK_LINK;                                    /* of routers */
 extern const struct rpc_question ASK_PLACES, ASK_PLACE, ASK_PLACE_EVENTS; /* of places processes */
 extern const struct rpc_question ASK_HISTORY, ASK_WIPED, ASK_SEARCH, ASK_SEARCH_POSTS,
     ASK_REPORTED; /* of sinks, and of moderation */

@@ -13,6 +13,11 @@ bool place_id_is(const char *id, size_t size) {
     return size > 0 && size <= PLACE_ID_MAX;
 }
 
+int place_id_compare(const char *id, size_t size, const char *other, size_t other_size) {
+    int order = memcmp(id, other, size < other_size ? size : other_size);
+    return order ? order : (size > other_size) - (size < other_size);
+}
+
 size_t place_key_write(uint8_t bytes[PLACE_KEY_MAX], const struct place_key *key) {
     bytes_put_be64(bytes, (uint64_t)key->user);
     memcpy(bytes + NUMBER, key->id, key->id_size);

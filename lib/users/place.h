@@ -23,6 +23,9 @@ enum {
 
 bool place_id_is(const char *id, size_t size);
 
+/* The order of ids, which is that of the keys of one user's places: below 0, 0 or above, as memcmp. */
+int place_id_compare(const char *id, size_t size, const char *other, size_t other_size);
+
 struct place_key {
     int64_t user;
     const char *id; /* lent */

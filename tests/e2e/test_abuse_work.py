@@ -4,6 +4,7 @@ import time
 
 from harness.feed import Feed
 from harness.honest import honest, served
+from harness.http import Http
 from harness.meanwhile import meanwhile
 from harness.waiting import eventually, now_ms
 
@@ -102,6 +103,21 @@ def test_requests_for_friendship_have_an_end(make_cluster, users):
         cluster.http(asker).refused('PUT', f'/v1/friends/{asked}', 409, 'requests_limit')
     assert cluster.http(others[0]).ok('PUT', f'/v1/friends/{ada}')['state'] == 'friends'  # to accept is no request
     eventually(lambda: cluster.http(ada).put(f'/v1/friends/{ben}').status_code == 200)
+
+
+def test_long_lists_of_friends_are_paid_for(make_cluster, users):
+    cluster = make_cluster().start()
+    me, user, stranger = users(3)
+    for one in me, user:
+        befriend_many(cluster, one, range(10**9, 10**9 + FRIENDS))
+    strict = cluster.add('ingest', settings={'ingest.user.rate': 1, 'ingest.user.burst': 60})
+    url = f'http://{strict.settings["ingest.listen"]}'
+    answers = [Http(url, cluster.token(me)).get(f'/v1/users/{user}/mutual-friends') for _ in range(40)]
+    page = answers[0].json()
+    assert (page['total'], len(page['items']), page['next']) == (FRIENDS, 20, 10**9 + 19)
+    refused = [answer for answer in answers if answer.status_code == 429]
+    assert 8 <= len(answers) - len(refused) <= 14 and all(answer.json()['code'] == 'too_many_requests' for answer in refused)
+    assert Http(url, cluster.token(stranger)).ok('GET', f'/v1/users/{user}/mutual-friends')['total'] == 0
 
 
 def test_those_who_forget_themselves_deny_it_to_nobody(make_cluster, users):

@@ -240,6 +240,9 @@ def test_lists_have_names_and_handles(people):
     for call, arguments in ('getFollowers', [ada]), ('getFollowing', [ada]), ('getFriends', []):
         eventually(lambda: told(a.all(call, *arguments, limit=1)) == wanted, what=call)
     eventually(lambda: c('follow', ben) and told(a.all('getKnownFollowers', ben, limit=1)) == wanted[1:], what='whom I know')
+    assert c('addFriend', ben) and b('addFriend', cleo)
+    eventually(lambda: told(a.all('getMutualFriends', ben, limit=1)) == wanted[1:], what='a friend of both')
+    assert a('getMutualFriends', ben)['total'] == 1 and refused(a, 'getMutualFriends', ada).code == 'same_user'
     for call in 'getUser', 'getProfileOf':
         shown = a(call, ben)
         assert (shown['name'], shown['bio'], shown['url']) == ('Ben', 'Sails', 'https://b.example')

@@ -236,7 +236,7 @@ ENDPOINTS = [('POST', '/v1/locations'), ('POST', '/v1/owntracks'), ('GET', '/v1/
              ('GET', '/v1/visibility'), ('PUT', '/v1/visibility'),
              ('PUT', '/v1/follows/5'), ('DELETE', '/v1/follows/5'), ('PUT', '/v1/mutes/5'), ('DELETE', '/v1/mutes/5'),
              ('GET', '/v1/posts/5'), ('GET', '/v1/users'), ('GET', '/v1/users/5'), ('GET', '/v1/users/5/posts'), ('GET', '/v1/users/5/followers'),
-             ('GET', '/v1/users/5/followers/known'),
+             ('GET', '/v1/users/5/followers/known'), ('GET', '/v1/users/5/mutual-friends'),
              ('GET', '/v1/users/5/following'), ('PUT', '/v1/handle'), ('DELETE', '/v1/handle'), ('GET', '/v1/handles/ada'), ('GET', '/v1/notices'),
              ('PUT', '/v1/notices/read'), ('GET', '/v1/notices/preferences'), ('PUT', '/v1/notices/preferences'),
              ('GET', '/v1/export'), ('GET', '/v1/me'), ('DELETE', '/v1/me'), ('POST', '/v1/posts/5/report'), ('POST', '/v1/users/5/report')]

@@ -100,6 +100,7 @@ def test_questions_that_are_none_are_refused(ask, users):
     ada, = users(1)
     assert ask(f'place/{ada}').status_code == 400
     assert ask(f'place/{ada}', place='x' * 33).status_code == 400
+    assert ask(f'place/{ada}', place='a.b').status_code == 400
     assert ask('place/x', place='a').status_code == 404
     assert ask(f'place-events/{ada}', limit=0).status_code == 400
     assert ask(f'place-events/{ada}').json() == {'items': [], 'next': None}

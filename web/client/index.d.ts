@@ -855,6 +855,8 @@ export class StarlingApi {
     getFollowers(user: string, query?: ListQuery): Promise<People>;
     /** Of those whom I follow, who follow the user: a page is of 400 whom I follow, or of `limit`, and may be empty with a `next`. */
     getKnownFollowers(user: string, query?: ListQuery): Promise<Page<ListedUser>>;
+    /** My friends who are also friends of the user: nobody while one of us blocks the other. ApiError `same_user`: the user is me. */
+    getMutualFriends(user: string, query?: ListQuery): Promise<People>;
     getFollowing(user: string, query?: ListQuery): Promise<People>;
     /** Whether the user follows the other one. */
     follows(user: string, other: string): Promise<boolean>;

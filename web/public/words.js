@@ -127,12 +127,15 @@ export const words = {
     noCommentsYet: t('noCommentsYet'),
     closed: t('closed'),
 
-    /** The first of so many. @param {string[]} names two at most @param {number} all */
-    among: ([name, second], all) => {
-        const count = all - (second === undefined ? 1 : 2);
-        const both = second === undefined ? name : t(count > 0 ? 'listed' : 'both', { name, second });
-        return { name: count > 0 ? t('andOthers', { names: both, count }) : both, count: all };
+    /** The first of so many. @param {string[]} names @param {number} all */
+    among: (names, all) => {
+        const listed = (some) => some.reduce((name, second) => t('listed', { name, second }));
+        const [first, last, count] = [names.slice(0, -1), names.at(-1), all - names.length];
+        if (count > 0) return { name: t('andOthers', { names: listed(names), count }), count: all };
+        return { name: first.length > 0 ? t('both', { name: listed(first), second: last }) : last, count: all };
     },
+    /** Those of the first page, of so many. */
+    mutualFriends: (people, all) => t('mutualFriends', words.among(people.slice(0, all > 3 ? 2 : 3).map(displayName), all)),
     notice: {
         follow: (who) => t('followsYou', who),
         request: (who) => t('asksToFollowYou', who),

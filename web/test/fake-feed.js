@@ -32,6 +32,8 @@ export class FakeFeed {
     followers = new Set();
     /** These follow everybody else. */
     known = new Set();
+    /** These are friends of mine and of everybody else. */
+    mutual = new Set();
     requests = new Set();
     visibility = 'everybody';
     /** user -> {bio, url} */
@@ -228,6 +230,7 @@ export class FakeFeed {
         }
         if (list === 'posts' && !this.sees(Number(id))) return [403, { code: 'followers_only', detail: 'only followers see the posts of this user' }];
         if (list === 'posts') return [200, this.#page(this.posts.filter(({ user }) => user === Number(id)).reverse(), after, limit)];
+        if (list === 'mutual-friends') return this.#people(this.mutual, after, limit);
         if (list === 'following') return this.#people(this.following, after, limit);
         if (list === 'followers' && path.endsWith('/known')) return this.#people([...this.following].filter((user) => this.known.has(user)), after, limit, {});
         if (list === 'followers') return this.#people(Number(id) === this.me ? this.followers : [...this.people.keys()], after, limit);

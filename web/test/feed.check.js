@@ -236,6 +236,16 @@ test('follows and unfollows: from a post with a way back, and by number', async 
     await shows('#person-known', /^Followed by .+ and .+, whom you follow$/);
     await page.click('#person-known');
     await becomes(async () => [await page.$$eval('#person-people > li', (all) => all.map(({ dataset }) => Number(dataset.user))), [known, other]]);
+    assert.equal(await page.isVisible('#person-mutual'), false);
+    const friends = [...server.feed.people.keys()].sort((a, b) => a - b).filter((user) => user !== 1020).slice(0, 4);
+    for (const [count, text] of [[1, /^1 mutual friend: [^,]+$/], [3, /^3 mutual friends: [^,]+, [^,]+ and [^,]+$/], [4, /^4 mutual friends: [^,]+, [^,]+ and 2 others$/]]) {
+        server.feed.mutual = new Set(friends.slice(0, count));
+        await page.click('#find');
+        await shows('#person-mutual', text);
+    }
+    await page.click('#person-mutual');
+    await becomes(async () => [await page.$$eval('#person-people > li', (all) => all.map(({ dataset }) => Number(dataset.user))), friends]);
+    assert.match(await page.getAttribute('#person-people', 'aria-label'), /^4 mutual friends/);
     await page.click('#person-posts');
     await page.click('#follow[data-follow="none"]');
     await page.waitForSelector('#follow[data-follow="following"]');

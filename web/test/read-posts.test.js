@@ -69,6 +69,14 @@ test('a follow is there, or asked for, or not', async () => {
     assert.deepEqual(['following', 'requested', null, undefined].map((follow) => followOf({ follow })), ['following', 'requested', 'none', null]);
 });
 
+test('friends of both are named, or the first two of them', () => {
+    const people = ['Mira', 'Ben', 'Noor', 'Ole'].map((name, user) => ({ user, name }));
+    assert.deepEqual([1, 2, 3, 4, 1003].map((all) => words.mutualFriends(people.slice(0, all), all)), [
+        '1 mutual friend: Mira', '2 mutual friends: Mira and Ben', '3 mutual friends: Mira, Ben and Noor',
+        '4 mutual friends: Mira, Ben and 2 others', '1,003 mutual friends: Mira, Ben and 1,001 others',
+    ]);
+});
+
 test('many of a kind are one notice, of two whom it names and of so many others', () => {
     const said = (what, names, count, comment = null) => words.notice[what](words.among(names, count), { comment });
     assert.deepEqual([said('like', ['Mira'], 1), said('like', ['Mira', 'Ben'], 2, '5'), said('like', ['Mira', 'Ben'], 14), said('like', ['Mira'], 2)], [

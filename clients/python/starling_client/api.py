@@ -437,6 +437,10 @@ class StarlingApi:
         """Of those whom I follow, who follow the user: a page is of 400 whom I follow, or of limit, and may be empty with a next."""
         return await self._http.page(path('users', user, 'followers', 'known'), {'after': after, 'limit': limit}, each(read_listed_user))
 
+    async def get_mutual_friends(self, user: int, *, after: int | None = None, limit: int | None = None) -> People:
+        """My friends who are also friends of the user: nobody while one of us blocks the other. ApiError same_user: the user is me."""
+        return await self._people(path('users', user, 'mutual-friends'), after, limit)
+
     async def get_following(self, user: int, *, after: int | None = None, limit: int | None = None) -> People:
         return await self._people(path('users', user, 'following'), after, limit)
 

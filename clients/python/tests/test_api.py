@@ -172,6 +172,7 @@ async def test_follows_mutes_deletions_users(server, api):
                       (204, b''), (200, {'items': [{'user': 8}], 'next': 8, 'total': 3}),
                       (200, {'items': [], 'next': None, 'total': 0}), (200, {'user': 7, 'name': None, 'avatar_url': None, 'bio': 'Hi', 'url': ''}),
                       (200, {'items': [], 'next': None, 'total': 0}), (200, {'items': [], 'next': None}),
+                      (200, {'items': [{'user': 8}], 'next': 8, 'total': 3}),
                       (200, {'items': [{'user': 8, 'name': 'Ben', 'avatar_url': '', 'handle': 'ben'}, {'user': 7}]})]
     assert [await api.follow(8), await api.unfollow(8), await api.mute(8), await api.unmute(8)] == [True, False, True, False]
     assert [await api.mute_nearby(8), await api.unmute_nearby(8)] == [True, False]
@@ -183,6 +184,8 @@ async def test_follows_mutes_deletions_users(server, api):
     assert (user.name, user.followers, user.bio, user.url) == (None, None, 'Hi', None)
     assert (await api.get_followers(7, after=3, limit=9)).items == []
     assert (await api.get_known_followers(7, limit=9)).items == []
+    mutual = await api.get_mutual_friends(7, after=3, limit=9)
+    assert ([one.user for one in mutual.items], mutual.next, mutual.total) == ([8], 8, 3)
     assert [(one.user, one.name, one.handle) for one in await api.get_users([8, 7])] == [(8, 'Ben', 'ben'), (7, None, None)]
     assert [f'{method} {path}' for method, path, *_ in server.asked] == [
         'PUT /v1/follows/8', 'DELETE /v1/follows/8', 'PUT /v1/mutes/8', 'DELETE /v1/mutes/8',
@@ -191,7 +194,7 @@ async def test_follows_mutes_deletions_users(server, api):
         'PUT /v1/friends/8/rounded', 'DELETE /v1/friends/8/rounded', 'DELETE /v1/posts/5',
         'GET /v1/users/7/following?after=7&limit=1', 'GET /v1/users/7/following?limit=1', 'GET /v1/users/7',
         'GET /v1/users/7/followers?after=3&limit=9', 'GET /v1/users/7/followers/known?limit=9',
-        'GET /v1/users?ids=8%2C7']
+        'GET /v1/users/7/mutual-friends?after=3&limit=9', 'GET /v1/users?ids=8%2C7']
 
 
 @with_api

@@ -506,6 +506,11 @@ export class StarlingApi {
     }
 
     /** @param {string} user @param {ListQuery} [query] */
+    async getMutualFriends(user, query) {
+        return this.#people(path('users', user, 'mutual-friends'), query);
+    }
+
+    /** @param {string} user @param {ListQuery} [query] */
     async getFollowing(user, query) {
         return this.#people(path('users', user, 'following'), query);
     }

@@ -161,6 +161,9 @@ test('whom I follow and who follow somebody', async () => {
     http.answers = [[200, { items: [{ user: 3, name: 'Mira', avatar_url: '', handle: 'mira' }], next: 9 }]];
     const { items, next } = await api.getKnownFollowers('7', { limit: 2 });
     assert.deepEqual([items[0].user, items[0].handle, next, ...requests()], ['3', 'mira', '9', 'GET /v1/users/7/followers/known?limit=2']);
+    http.answers = [[200, { items: [{ user: 3, name: 'Mira', avatar_url: '', handle: 'mira' }], next: null, total: 1 }]];
+    const mutual = await api.getMutualFriends('7', { after: '2', limit: 2 });
+    assert.deepEqual([mutual.items[0].name, mutual.total, requests().at(-1)], ['Mira', 1, 'GET /v1/users/7/mutual-friends?after=2&limit=2']);
 });
 
 test('a list that cannot be read to its end throws, and one that is left is not read further', async () => {

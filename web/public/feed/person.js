@@ -14,7 +14,7 @@ const SEEN_MS = 2000; // after a change, until everybody sees what they may, and
 
 const $ = (id) => document.getElementById(id);
 /** What the page may list. */
-const LISTS = { posts: null, followers: 'getFollowers', following: 'getFollowing', known: 'getKnownFollowers' };
+const LISTS = { posts: null, followers: 'getFollowers', following: 'getFollowing', mutual: 'getMutualFriends', known: 'getKnownFollowers' };
 
 export class PersonPage {
     #api = null;
@@ -24,8 +24,8 @@ export class PersonPage {
     /** Somebody else's. @type {ReadPosts | null} */
     #posts = null;
     #shows = 'posts';
-    /** Whom I follow and who follow the person, as far as they are read. */
-    #known = [];
+    /** What is said of those whom both of us know; nothing: there are none, or they are not read yet. */
+    #said = { mutual: '', known: '' };
     #mineForFollowers = false;
     #button;
     #people;
@@ -67,15 +67,17 @@ export class PersonPage {
         this.#button.show(person, other ? followOf(person) : null);
         this.#posts = other ? new ReadPosts((query) => api.getPosts(person.user, query), () => this.#changed()) : null;
         this.#complain('');
-        this.#known = [];
+        this.#said = { mutual: '', known: '' };
         this.#list('posts');
-        if (other) this.#findKnown(person);
+        if (!other) return;
+        this.#find(person, 'mutual', ({ items, total }) => words.mutualFriends(items, total));
+        this.#find(person, 'known', ({ items }) => words.followedBy(items));
     }
 
-    async #findKnown(person) {
-        const { items } = await this.#api.getKnownFollowers(person.user).catch(() => ({ items: [] })); // the page is whole without them
-        if (person !== this.#person) return;
-        this.#known = items;
+    async #find(person, list, say) {
+        const page = await this.#api[LISTS[list]](person.user).catch(() => ({ items: [] })); // the person's page is whole without them
+        if (person !== this.#person || page.items.length === 0) return;
+        this.#said[list] = say(page);
         this.render();
     }
 
@@ -134,13 +136,12 @@ export class PersonPage {
         $('person-lock').toggleAttribute('hidden', !locked);
         const counts = this.#people.complete ? { ...person, [this.#shows]: this.#people.total } : person;
         for (const list of Object.keys(LISTS)) {
-            if (list !== 'known') setText($(`person-${list}`), words.listOf[list](counts));
+            const said = this.#said[list];
+            setText($(`person-${list}`), said ?? words.listOf[list](counts));
+            $(`person-${list}`).hidden = said === '';
             $(`person-${list}`).setAttribute('aria-pressed', String(list === this.#shows));
         }
-        const known = this.#known.length > 0 ? words.followedBy(this.#known) : '';
-        setText($('person-known'), known);
-        $('person-known').hidden = known === '';
-        $('person-people').setAttribute('aria-label', this.#shows === 'known' ? known : words.listOf[this.#shows]({}));
+        $('person-people').setAttribute('aria-label', this.#said[this.#shows] ?? words.listOf[this.#shows]({}));
         setText($('person-closed').querySelector('.text'), words.onlyFollowersSee(person));
         $('person-closed').hidden = !closed || this.#shows !== 'posts';
         setText($('no-people'), words.noneOf[this.#shows] ?? '');

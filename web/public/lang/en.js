@@ -356,6 +356,7 @@ export default {
     followedByOne: 'Followed by {name}, whom you follow',
     followedByTwo: 'Followed by {name} and {other}, whom you follow',
     followedByMany: { one: 'Followed by {name} and one other whom you follow', other: 'Followed by {name} and {count} others whom you follow' },
+    mutualFriends: { one: '{count} mutual friend: {name}', other: '{count} mutual friends: {name}' },
     noFollowers: 'Nobody follows here yet.',
     noFollowing: 'Nobody is followed here yet.',
     noPeople: 'These people cannot be read. {why}',

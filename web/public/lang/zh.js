@@ -355,6 +355,7 @@ export default {
     followedByOne: '你关注的{name}也关注此人',
     followedByTwo: '你关注的{name}和{other}也关注此人',
     followedByMany: { other: '你关注的{name}和另外 {count} 人也关注此人' },
+    mutualFriends: { other: '{count} 位共同好友：{name}' },
     noFollowers: '还没有关注者。',
     noFollowing: '还没有关注任何人。',
     noPeople: '无法读取这些人。{why}',

@@ -106,6 +106,7 @@ static const struct {
     {&ASK_COUNTS, "/peer/comments/counts/5?subjects=post:1,post:2"},
     {&ASK_OF_USER, "/peer/comments/of/5?user=7&limit=20&after=4&likes=true"},
     {&ASK_FRIENDS, "/peer/friends/7?state=all&limit=20&after=4"},
+    {&ASK_FRIEND_IDS, "/peer/friend-ids/7/3"},
     {&ASK_FRIENDSHIP, "/peer/friendship/7/3?offset=0&wait_ms=0"},
     {&ASK_REQUESTS, "/peer/requests/7"},
     {&ASK_NEARBY, "/peer/nearby/7?limit=20&after=4&since=0&wait_ms=0"},

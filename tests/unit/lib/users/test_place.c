@@ -10,6 +10,17 @@ TEST(ids_are_short_and_plain) {
     assert_false(place_id_is("a\0b", 3));
 }
 
+TEST(ids_are_in_the_order_of_their_bytes) {
+    static const char *const RISING[] = {"-", "0", "A", "_", "a", "a-", "a0", "aa", "b"};
+    for (size_t i = 0; i < ARRAY_SIZE(RISING); i++) {
+        for (size_t j = 0; j < ARRAY_SIZE(RISING); j++) {
+            int order = place_id_compare(RISING[i], strlen(RISING[i]), RISING[j], strlen(RISING[j]));
+            assert_int_equal((order > 0) - (order < 0), (i > j) - (i < j));
+        }
+    }
+    assert_int_equal(place_id_compare("home2", 4, "home", 4), 0);
+}
+
 TEST(keys_are_read_back) {
     static const struct place_key KEYS[] = {
         {0, "a", 1}, {INT64_MAX, "0123456789abcdef0123456789abcdef", 32}, {7, "home", 4}};

@@ -611,6 +611,11 @@ public final class StarlingApi {
         return list(requests.path("users", Long.toString(user), "followers", "known"), after, limit, User::readAll);
     }
 
+    /** My friends who are also friends of the user: nobody while one of us blocks the other. ApiException same_user: the user is me. */
+    public People getMutualFriends(long user, String after, Integer limit) throws ApiException {
+        return page(requests.path("users", Long.toString(user), "mutual-friends"), after, limit, People::new);
+    }
+
     /** By user id, rising. */
     public People getFollowing(long user, String after, Integer limit) throws ApiException {
         return page(requests.path("users", Long.toString(user), "following"), after, limit, People::new);

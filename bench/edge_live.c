@@ -152,11 +152,12 @@ int main(int argc, char **argv) {
     int source = 1, idle_s = 0;
     bool kill = false;
     struct live live = {.seconds = 8};
-    const struct argument known[] = {
-        ARGUMENT("--kill", &kill),         ARGUMENT("--key-file", &key_file), ARGUMENT("--listen", &listen),
-        ARGUMENT("--sessions", &sessions), ARGUMENT("--friends", &friends),   ARGUMENT("--seconds", &live.seconds),
-        ARGUMENT("--source", &source),     ARGUMENT("--idle-s", &idle_s),     ARGUMENT("--rates", &rates),
-        ARGUMENT("--of", &of),             ARGUMENT("--first", &live.first)};
+    const struct argument known[] = {ARGUMENT("--kill", &kill),       ARGUMENT("--key-file", &key_file),
+                                     ARGUMENT("--listen", &listen),   ARGUMENT("--sessions", &sessions),
+                                     ARGUMENT("--friends", &friends), ARGUMENT("--seconds", &live.seconds),
+                                     ARGUMENT("--source", &source),   ARGUMENT("--idle-s", &idle_s),
+                                     ARGUMENT("--rates", &rates),     ARGUMENT("--of", &of),
+                                     ARGUMENT("--first", &live.first)};
     argc = arguments_read(argc, argv, known, ARRAY_SIZE(known));
     if (argc != 2 || !key_file || !listen) bench_fail("its head says which arguments there are");
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -175,7 +176,8 @@ int main(int argc, char **argv) {
     struct token_issuer *issuer;
     struct error error;
     if (token_issuer_new(key_file, &issuer, &error)) bench_die(key_file, error.text);
-    for (size_t i = 0; i < sessions; i++) live.phones.all[i].hello = people_hello(issuer, live.first + i, clock_wall_ms());
+    for (size_t i = 0; i < sessions; i++)
+        live.phones.all[i].hello = people_hello(issuer, live.first + i, clock_wall_ms());
     token_issuer_free(issuer);
     if (!strcmp(argv[1], "storm"))
         storm(&live, kill, idle_s);

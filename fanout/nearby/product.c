@@ -323,6 +323,8 @@ static int start(const struct screen_options *options, void **made, struct error
         .sessions = options->sessions,
         .min_report_ms = settings->min_report_ms,
         .inactive_ms = common->inactive_after_s * 1000,
+        .linger_ms = options->linger_ms,
+        .partitions = options->shape->partitions[TOPIC_LOCATIONS.space],
         .context = product,
         .shares = shares,
         .shows_details = shows_details,

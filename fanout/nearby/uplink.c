@@ -307,12 +307,12 @@ static void send_some(void *context) {
 
 /* ---- reports that wait for others ---- */
 
-int64_t uplink_gathering_ms(double reports_s, int32_t partitions, int64_t linger_ms) {
+int64_t uplink_gathering_ms(double reports_s, int32_t partitions, int64_t linger_ms, int64_t most_ms) {
     if (reports_s <= 0) return 0;
     double between = 1000 * partitions / reports_s; /* ms between two reports of a partition */
     double few = 1000.0 * partitions / UPLINK_REQUESTS_S - between, full = (UPLINK_RECORDS - 1) * between;
     double wait = few < full ? few : full;
-    if (wait > UPLINK_GATHER_MAX_MS) wait = UPLINK_GATHER_MAX_MS;
+    if (wait > (double)most_ms) wait = (double)most_ms;
     return wait > (double)linger_ms ? (int64_t)wait - linger_ms : 0;
 }
 
@@ -327,7 +327,9 @@ static void ticked(void *context) {
     double now_s = (double)uplink->reports * 1000 / RETRY_MS;
     uplink->reports_s += (now_s - uplink->reports_s) / 2;
     uplink->reports = 0;
-    uplink->gather_ms = uplink_gathering_ms(uplink->reports_s, uplink->options.partitions, uplink->options.linger_ms);
+    const struct uplink_options *options = &uplink->options;
+    uplink->gather_ms =
+        uplink_gathering_ms(uplink->reports_s, options->partitions, options->linger_ms, options->gather_most_ms);
     send_some(uplink);
 }
 

@@ -52,22 +52,21 @@ struct reporter {
 enum {
     UPLINK_SLICE = 256,      /* unsent reports that are produced in one turn */
     UPLINK_REQUESTS_S = 100, /* so many requests of an edge's producer cost its brokers little, whatever they hold */
-    UPLINK_RECORDS = 4,      /* reports that make a request worth its while */
-    UPLINK_GATHER_MAX_MS = 250
+    UPLINK_RECORDS = 4       /* reports that make a request worth its while */
 };
 
-/* How long reports wait for others (ms), beside what the producer waits by itself (linger_ms): as long as requests would be more than
- * UPLINK_REQUESTS_S and hold fewer than UPLINK_RECORDS. librdkafka sends a request for each partition; of reports_s there is one for each
- * in linger_ms and the time until the first one comes. */
-int64_t uplink_gathering_ms(double reports_s, int32_t partitions, int64_t linger_ms);
+/* How long reports wait for others (ms), beside what the producer waits by itself: as long as requests would be more than UPLINK_REQUESTS_S
+ * and hold fewer than UPLINK_RECORDS. librdkafka sends a request for each partition; of reports_s there is one for each in linger_ms and
+ * the time until the first one comes. Both waits together are most_ms at most. */
+int64_t uplink_gathering_ms(double reports_s, int32_t partitions, int64_t linger_ms, int64_t most_ms);
 
 struct uplink_options {
     uv_loop_t *loop;
     struct metrics *metrics;
     struct sessions *sessions;
     int64_t min_report_ms, inactive_ms;
-    int64_t linger_ms;  /* of the producer */
-    int32_t partitions; /* of `locations` */
+    int64_t linger_ms, gather_most_ms; /* what the producer waits by itself; with what reports wait for others */
+    int32_t partitions;                /* of `locations` */
     void *context;
     /* The user's sharing now: whether it is on, and the number of the record that says so. */
     bool (*shares)(void *context, int64_t user, int64_t *opted);

@@ -148,24 +148,31 @@ def test_each_tier_has_its_limit():
 
 
 def test_edges_write_small_requests():
-    """A request of an edge is a batch for one partition, for which it waits 20 ms, a fiftieth of the window."""
+    """A request of an edge is a batch for one partition, for which reports wait: 20 ms, a fiftieth of the window, and longer as long as there
+    are more than 100 requests/s of fewer than 4."""
     figures = figures_with(broker_fetch_us=1e-9)
     request_us, record_us = figures['broker.request.us'], figures['broker.record.us']
+
+    def requests_of(plan):
+        return (plan.tiers['edge'].broker_cores * 1e6 - plan.reports * record_us) / (request_us - record_us)
+
     plan = planned(10e6, figures, replication=1, flush=0.25)
     pairs = plan.tiers['edge'].processes * plan.partitions
-    requests = pairs / (0.02 + pairs / plan.reports)
-    assert requests > plan.reports / 2  # 600 reports/s of an edge are few for so many partitions
-    cores = (requests * request_us + (plan.reports - requests) * record_us) / 1e6
-    assert plan.tiers['edge'].broker_cores == pytest.approx(cores, rel=1e-6)
+    assert plan.report_wait_s == 0.25  # 600 reports/s of an edge are few for so many partitions
+    assert requests_of(plan) == pytest.approx(pairs / (0.25 + pairs / plan.reports), rel=1e-6)
 
     plan = planned(10e6, figures, replication=1, flush=0.25, window=0)  # each report goes by itself
-    assert plan.tiers['edge'].broker_cores == pytest.approx(plan.reports * request_us / 1e6, rel=1e-6)
+    assert requests_of(plan) == pytest.approx(plan.reports, rel=1e-6)
+
+    plan = planned(18000, figures, replication=1, every=30, friends=0, partitions=16)  # 600 of one edge
+    assert plan.report_wait_s == pytest.approx(3 * 16 / 600)
+    plan = planned(3600, figures, replication=1, every=30, friends=0, partitions=16)  # 120 of one edge
+    assert plan.report_wait_s == pytest.approx(0.16 - 16 / 120)
 
     # So many that 50 requests/s of each edge and partition gather them.
     plan = planned(18000, figures, replication=1, every=0.1, friends=0)
     pairs = plan.tiers['edge'].processes * plan.partitions
-    requests = (plan.tiers['edge'].broker_cores * 1e6 - plan.reports * record_us) / (request_us - record_us)
-    assert 45 * pairs < requests < 50 * pairs
+    assert plan.report_wait_s == 0.02 and 45 * pairs < requests_of(plan) < 50 * pairs
 
 
 def test_copies_are_written_and_not_read():
@@ -193,14 +200,14 @@ def test_readers_ask_again_when_they_are_answered():
 
     # Both routers read all reports, which are so many that their consumers hardly ever wait.
     most = 2 * 2 * 3 / answer_s * fetch_us / 1e6
-    cores, brokers = fetches_of('router', 1e6, disk=100)
+    cores, brokers = fetches_of('router', 1e6, disk=100, window=0)
     assert brokers == 3 and 0.6 * most < cores < most
 
     # Gateways ask each broker for copies that hardly change: the more brokers there are, the more.
     few, brokers = fetches_of('ingest', 1e6, disk=100)
     many, more = fetches_of('ingest', 1e6, disk=0.1)  # a terabyte at the brokers
     assert more > 10 and many / more == pytest.approx(few / brokers, rel=1e-6)
-    assert fetches_of('router', 1e6, disk=0.1)[0] > cores
+    assert fetches_of('router', 1e6, disk=0.1, window=0)[0] > cores
 
 
 def test_disks_decide_where_they_are_full_first():

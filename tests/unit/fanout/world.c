@@ -71,6 +71,7 @@ struct fanout_world *fanout_world_of(int32_t partitions) {
                                                         .sessions = world->sessions,
                                                         .inactive_ms = INT64_C(6) * WORLD_TOKEN_MS,
                                                         .partitions = partitions,
+                                                        .gather_most_ms = 250,
                                                         .context = world,
                                                         .shares = shares,
                                                         .shows_details = shows_details,

@@ -173,18 +173,20 @@ TEST(a_repeated_report_is_no_move, struct fanout_world *w) {
 
 /* A request for each of 64 partitions, of an edge of some hundred reports a second, would hold hardly more than one. */
 TEST(reports_wait_where_requests_would_be_many_and_small) {
-    assert_int_equal(uplink_gathering_ms(0, 64, 20), 0);
-    assert_int_equal(uplink_gathering_ms(90, 64, 20), 0);   // fewer than UPLINK_REQUESTS_S, each by itself
-    assert_int_equal(uplink_gathering_ms(120, 64, 20), 86); // of 640 ms for a hundred requests, 533 pass by themselves
-    assert_int_equal(uplink_gathering_ms(600, 64, 20), UPLINK_GATHER_MAX_MS - 20);
-    assert_int_equal(uplink_gathering_ms(600, 16, 20), 60); // three more in each
-    assert_int_equal(uplink_gathering_ms(2400, 16, 20), 0); // enough come in 20 ms
-    assert_int_equal(uplink_gathering_ms(600, 1, 20), 0);
+    assert_int_equal(uplink_gathering_ms(0, 64, 20, 250), 0);
+    assert_int_equal(uplink_gathering_ms(90, 64, 20, 250), 0); // fewer than UPLINK_REQUESTS_S, each by itself
+    assert_int_equal(uplink_gathering_ms(120, 64, 20, 250),
+                     86); // of 640 ms for a hundred requests, 533 pass by themselves
+    assert_int_equal(uplink_gathering_ms(600, 64, 20, 250), 230);
+    assert_int_equal(uplink_gathering_ms(600, 16, 20, 250), 60); // three more in each
+    assert_int_equal(uplink_gathering_ms(2400, 16, 20, 250), 0); // enough come in 20 ms
+    assert_int_equal(uplink_gathering_ms(600, 1, 20, 250), 0);
+    assert_int_equal(uplink_gathering_ms(600, 64, 0, 0), 0); // updates go at once
     for (double reports = 1; reports < 1e5; reports *= 1.1)
         for (int32_t partitions = 1; partitions <= 1024; partitions *= 2) {
-            double waits = (double)uplink_gathering_ms(reports, partitions, 20);
+            double waits = (double)uplink_gathering_ms(reports, partitions, 20, 250);
             double between = 1000 * partitions / reports;
-            assert_true(waits >= 0 && waits <= UPLINK_GATHER_MAX_MS - 20);
+            assert_true(waits >= 0 && waits <= 230);
             if (waits == 0) continue;
             assert_true(1000 * partitions / (waits + 20 + between) > 0.99 * UPLINK_REQUESTS_S);
             assert_true(waits + 20 <= (UPLINK_RECORDS - 1) * between);

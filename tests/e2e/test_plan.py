@@ -196,7 +196,7 @@ def fetches_of(tier, online, **other):
 
 def test_readers_ask_again_when_they_are_answered():
     fetch_us, answer_s = planner.FIGURES['broker.fetch.us'], 1 / planner.FIGURES['broker.fetches']
-    quiet, delivered = 2 * 3 / (0.05 + answer_s), 2 / (0.02 + answer_s)
+    quiet, delivered = 2 * 3 / (planner.WAIT_S + answer_s), 2 / (0.02 + answer_s)
     cores, brokers = fetches_of('edge', 1000)  # 2 edges, 16 partitions, 3 brokers
     assert brokers == 3 and cores == pytest.approx((quiet + delivered) * fetch_us / 1e6, rel=1e-6)
 

@@ -243,8 +243,8 @@ static void get_friends(void *state, const struct call *call) {
 
 /* ---- friends of both ---- */
 
-/* Both owners' lists go to this gateway, as neither owner may be asked by the other. The caller pays for their bytes as for those of an
- * answer: they are as long as friends.cap lets them be. */
+/* Both owners' lists go to this gateway: owners do not ask each other. The caller pays for their bytes as for those of an answer, as they
+ * are as long as friends.cap lets them be. */
 struct mutual_request {
     struct user_list list;
     int64_t after, limit;

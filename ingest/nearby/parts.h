@@ -3,6 +3,7 @@
  *     locations.c  reports                                  sharing.c   who may see a user
  *     owntracks.c  POST /v1/owntracks: a report as the app OwnTracks makes it, which is told who is near
  *     friends.c    commands to friends, and lists of them; keyed by the lower user of the pair, whose owner tells the outcome
+ *     mutual.c     which friends two users have in common
  *     near.c       GET /v1/nearby: the friends who are near the caller now, for callers without a socket
  *     audience.c   GET /v1/audience: who can see the caller now
  *     discover.c   GET /v1/discover: strangers nearby. Both sides must share publicly: the caller, and each user of the list

@@ -296,7 +296,8 @@ static void show_handle_user(struct buffer *out, const struct handle_user *recor
 }
 
 static void show_notice(struct buffer *out, const struct notice *record) {
-    static const char *const whats[] = {"FOLLOW", "MENTION", "REPLY", "REQUEST", "ACCEPTED", "LIKE", "APPROACH"};
+    static const char *const whats[] = {"FOLLOW", "MENTION",  "REPLY",   "REQUEST", "ACCEPTED",
+                                        "LIKE",   "APPROACH", "ARRIVED", "LEFT"};
     put_symbol(out, "what", whats, record->what);
     put_long(out, "user", record->user);
     put_text(out, "subject", record->subject);

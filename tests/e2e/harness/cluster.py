@@ -147,7 +147,17 @@ class Cluster:
         if wait:
             for daemon in started:
                 daemon.wait_ready()
+            if places and ingests:
+                self._meet_places()
         return self
+
+    def _meet_places(self):
+        """Waits until each gateway knows who has whose places: the page reads them as soon as somebody signs in."""
+        user_of = {self.partition_of(user): user for user in range(1 << 41, (1 << 41) + 100 * self.partitions)}
+        for gateway in self.of('ingest'):
+            for user in user_of.values():
+                http = Http('http://' + gateway.settings['ingest.listen'], self.token(user))
+                eventually(lambda http=http: http.get('/v1/places').status_code != 503, 60, what=f'{gateway.name} knows the owners of places')
 
     def add(self, kind: str, wait=True, settings=None, start=True, place: Place = HERE) -> Daemon:
         """One more daemon of that kind, with settings of its own above the cluster's."""

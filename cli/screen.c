@@ -78,8 +78,7 @@ static int show(struct watch_screen *screen, const json_t *item) {
     struct screen_friend seen = {.user = 0};
     const char *name = "";
     if (json_want_int(item, "user", 0, INT64_MAX, &seen.user, NULL) ||
-        json_want_degrees(item, "lat", 90, &seen.at.lat, NULL) ||
-        json_want_degrees(item, "lng", 180, &seen.at.lng, NULL) ||
+        json_want_lat_lng(item, &seen.at.lat, &seen.at.lng, NULL) ||
         json_want_int(item, "time", INT64_MIN, INT64_MAX, &seen.time, NULL) ||
         (json_given(item, "name") && json_want_text(item, "name", &name, NULL))) {
         return -EBADMSG;

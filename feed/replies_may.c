@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "json/json.h"
 #include "feed/replies_private.h"
 #include "ids/ids.h"
 
@@ -23,9 +24,9 @@ static int find_author(struct replies *replies, const struct rpc_asked *asked, i
 }
 
 static void put_users(struct buffer *body, const char *name, const int64_t *users, size_t count) {
-    buffer_format(body, ",\"%s\":[", name);
-    for (size_t i = 0; i < count; i++) buffer_format(body, "%s%" PRId64, i ? "," : "", users[i]);
-    buffer_string(body, "]}");
+    buffer_format(body, ",\"%s\":", name);
+    json_put_ints(body, users, count);
+    buffer_byte(body, '}');
 }
 
 static int put_audience(struct replies *replies, int32_t partition, int64_t author, int64_t *readers, size_t count,

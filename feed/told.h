@@ -1,4 +1,4 @@
-/* What routers tell users of where others are: each record of the topic `approaches` becomes a notice. Pure, but for the codec. */
+/* Routers tell users of where others are: each record of the topic `approaches` becomes a notice. Pure, but for the codec. */
 #pragma once
 
 #include "kafka/consumer.h"

@@ -40,16 +40,18 @@ static void put_place(struct buffer *out, const struct place_key *key, const str
     json_put_text(out, place->name.data, place->name.size);
     json_member_place(out, place->lat, place->lng);
     json_member_int(out, ",\"radius_m\":", place->radius);
-    buffer_string(out, place->friends       ? ",\"tell\":\"friends\"}"
-                       : place->users.count ? ",\"tell\":["
-                                            : ",\"tell\":\"me\"}");
-    if (place->friends || !place->users.count) return;
-    for (size_t i = 0; i < place->users.count; i++) json_member_int(out, i ? "," : "", place->users.items[i]);
-    buffer_string(out, "]}");
+    buffer_string(out, ",\"tell\":");
+    if (place->friends)
+        buffer_string(out, "\"friends\"");
+    else if (place->users.count)
+        json_put_ints(out, place->users.items, place->users.count);
+    else
+        buffer_string(out, "\"me\"");
+    buffer_byte(out, '}');
 }
 
 static bool is_named(const struct place_waiter *waiter, const struct place_key *key) {
-    return strlen(waiter->id) == key->id_size && !memcmp(waiter->id, key->id, key->id_size);
+    return place_id_compare(key->id, key->id_size, waiter->id, strlen(waiter->id)) == 0;
 }
 
 static void see_one(void *context, const struct place_key *key, const struct user_place *place) {

@@ -38,7 +38,7 @@ struct decider *deciding_places_decider(const struct deciding_places *deciding);
 void deciding_places_second(struct deciding_places *deciding);
 
 /* The user's place as the next change will find it, also if it is not read back yet. 1: found; 0: there is none; or a negative errno code.
- * What it points to is valid until the next call. */
+ * Its pointers are valid until the next call. */
 int deciding_places_row(struct deciding_places *deciding, int32_t partition, const struct place_key *key,
                         struct user_place *place, struct error *error);
 /* Calls for each of the user's places, so, by id. */

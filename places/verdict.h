@@ -24,7 +24,7 @@ struct watched_place {
     char id[PLACE_ID_MAX];
 };
 
-/* What a report is compared with first: further north or south it changes nothing at the place. A user's lie side by side, apart from the
+/* A report is compared with this first: further north or south it changes nothing at the place. A user's lie side by side, apart from the
  * places, so that a report reads few lines of memory. */
 struct watched_band {
     uint16_t south, height; /* in steps of some 360 m, from the South Pole on */

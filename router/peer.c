@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "event/topics.h"
+#include "json/json.h"
 #include "router/audience.h"
 #include "router/router_private.h"
 #include "users/sharing_words.h"
@@ -111,12 +111,9 @@ static void friend_ids(void *context, struct http_request *request, const struct
         return;
     }
     size_t count = half.blocked_by_me || half.blocked_by_them ? 0 : list->count;
-    buffer_string(&body, "{\"ids\":[");
-    for (size_t i = 0; i < count; i++) {
-        if (i) buffer_byte(&body, ',');
-        text_int(&body, list->items[i]);
-    }
-    buffer_string(&body, "]}");
+    buffer_string(&body, "{\"ids\":");
+    json_put_ints(&body, list->items, count);
+    buffer_byte(&body, '}');
     http_reply_json_free(request, 200, &body);
 }
 

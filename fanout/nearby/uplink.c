@@ -248,7 +248,7 @@ void uplink_opted_out(struct uplink *uplink, struct reporter *reporter) {
 
 void uplink_opted_in(struct uplink *uplink, struct reporter *reporter) { send_latest(uplink, reporter); }
 
-/* What the phone has said already is told now, not only with its next report. */
+/* Friends are told now of what the phone has said already, not only with its next report. */
 void uplink_show(struct uplink *uplink, struct reporter *reporter) {
     bool before = reporter->shown;
     reporter->shown = uplink->options.shows_details(uplink->options.context, session_user(reporter->session));

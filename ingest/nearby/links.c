@@ -26,8 +26,6 @@ enum {
 };
 
 static const int64_t LONGEST_MS = INT64_C(31) * 24 * 3600 * 1000;
-static const double LAT_LIMIT = 90, LNG_LIMIT = 180;
-
 struct link_gateway {
     struct nearby_gateway *nearby;
     struct seal seal;
@@ -266,9 +264,8 @@ static void reply_place(const struct link_look *look, const json_t *said) {
     bool good = !json_want_int(said, "until", 1, EVENT_TIME_MAX, &until, NULL) &&
                 !json_want_int(said, "opted", 0, INT64_MAX, &opted, NULL);
     if (good && known)
-        good = !json_want_degrees(said, "lat", LAT_LIMIT, &lat, NULL) &&
-               !json_want_degrees(said, "lng", LNG_LIMIT, &lng, NULL) &&
-               !json_want_int(said, "time", 0, EVENT_TIME_MAX, &time, NULL);
+        good =
+            !json_want_lat_lng(said, &lat, &lng, NULL) && !json_want_int(said, "time", 0, EVENT_TIME_MAX, &time, NULL);
     if (!good) {
         owners_away(look->request, RETRY_AFTER_S);
         return;

@@ -18,7 +18,7 @@ enum {
     JUST_NOW_MS = 2000
 };
 
-static const double LAT_LIMIT = 90, LNG_LIMIT = 180, DISTANCE_MAX = 1e9;
+static const double DISTANCE_MAX = 1e9;
 
 /* ---- answers ---- */
 
@@ -32,8 +32,7 @@ static bool read_details(const json_t *entry, struct near_friend *near) {
 static bool read_friend(const json_t *entry, struct near_friend *near) {
     near->rounded = json_is_true(json_object_get(entry, "rounded"));
     return !json_want_int(entry, "user", 0, INT64_MAX, &near->user, NULL) &&
-           !json_want_degrees(entry, "lat", LAT_LIMIT, &near->lat, NULL) &&
-           !json_want_degrees(entry, "lng", LNG_LIMIT, &near->lng, NULL) &&
+           !json_want_lat_lng(entry, &near->lat, &near->lng, NULL) &&
            !json_want_int(entry, "time", 0, EVENT_TIME_MAX, &near->time, NULL) &&
            !json_want_real(entry, "distance_m", 0, DISTANCE_MAX, &near->distance_m, NULL) && read_details(entry, near);
 }

@@ -53,7 +53,7 @@ static void put_scaled(struct buffer *body, const char *key, int32_t value, doub
     if (value >= 0) json_member_int(body, key, lround(value / unit));
 }
 
-/* What the app has no word for, or whole numbers only, it is not told, or rounded. */
+/* The app is not told what it has no word for, and whole numbers where it has no others. */
 static void put_details(struct buffer *body, const struct near_friend *near) {
     const struct report_details *details = &near->details;
     if (near->accuracy >= 0) json_member_int(body, ",\"acc\":", near->accuracy);
@@ -111,7 +111,7 @@ static void reported(void *context, const struct call *call, int code) {
         write_problem(call->request, code);
 }
 
-/* What does not fit is left out: a place is never lost for it. */
+/* Details that do not fit are left out: a place is never lost for them. */
 static void read_details(const json_t *message, struct report_details *details) {
     double number;
     int64_t state;

@@ -5,8 +5,6 @@
 
 #include "base/text.h"
 
-static const double LAT_LIMIT = 90, LNG_LIMIT = 180;
-
 static int read_name(const json_t *object, struct event_text *name, struct error *error) {
     const char *text;
     if (json_want_text(object, "name", &text, error)) return -EINVAL;
@@ -19,8 +17,7 @@ static int read_name(const json_t *object, struct event_text *name, struct error
 
 static int read_circle(const json_t *object, struct place_command *command, struct error *error) {
     int64_t radius;
-    if (json_want_degrees(object, "lat", LAT_LIMIT, &command->lat, error)) return -EINVAL;
-    if (json_want_degrees(object, "lng", LNG_LIMIT, &command->lng, error)) return -EINVAL;
+    if (json_want_lat_lng(object, &command->lat, &command->lng, error)) return -EINVAL;
     if (json_want_int(object, "radius_m", PLACE_RADIUS_MIN_M, PLACE_RADIUS_MAX_M, &radius, error)) return -EINVAL;
     command->radius = (int32_t)radius;
     return 0;

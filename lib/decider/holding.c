@@ -1,4 +1,4 @@
-/* What is committed where the product holds positions back (decider_options.held), and transactions in which nothing is written. */
+/* Commits where the product holds positions back (decider_options.held), and transactions in which nothing is written. */
 #include "decider/private.h"
 
 bool decider_is_quiet(const struct decider *decider) {

@@ -146,10 +146,24 @@ int json_want_degrees(const json_t *object, const char *key, double limit, int32
     return code;
 }
 
+int json_want_lat_lng(const json_t *object, int32_t *lat, int32_t *lng, struct error *error) {
+    int code = json_want_degrees(object, "lat", 90, lat, error);
+    return code ? code : json_want_degrees(object, "lng", 180, lng, error);
+}
+
 /* U+007F to U+009F are escaped too, which JSON allows: one way of quoting for logs and clients. */
 void json_put_text(struct buffer *out, const char *text, size_t size) { text_quote(out, text, size); }
 
 void json_put_int(struct buffer *out, int64_t value) { text_int(out, value); }
+
+void json_put_ints(struct buffer *out, const int64_t *values, size_t count) {
+    buffer_byte(out, '[');
+    for (size_t i = 0; i < count; i++) {
+        if (i) buffer_byte(out, ',');
+        text_int(out, values[i]);
+    }
+    buffer_byte(out, ']');
+}
 
 static void put_key(struct buffer *out, const char *key) {
     buffer_string(out, ",\"");

@@ -35,10 +35,13 @@ int json_want_bool(const json_t *object, const char *key, bool *value, struct er
 
 /* Degrees as a JSON number into 1e-7 degree integers, rounded to nearest; out of range is -EINVAL. */
 int json_want_degrees(const json_t *object, const char *key, double limit, int32_t *e7, struct error *error);
+/* Members "lat" and "lng". */
+int json_want_lat_lng(const json_t *object, int32_t *lat, int32_t *lng, struct error *error);
 
 /* Writing: values appended to a buffer; the caller writes braces, commas and keys. */
 void json_put_text(struct buffer *out, const char *text, size_t size); /* quoted, escaped, as text_quote does */
 void json_put_int(struct buffer *out, int64_t value);
+void json_put_ints(struct buffer *out, const int64_t *values, size_t count); /* an array */
 /* Append a member, as {"user":7. before: all that stands before its value. An id is a text, or null if it is 0. */
 static inline void json_member_int(struct buffer *out, const char *before, int64_t value) {
     buffer_string(out, before);

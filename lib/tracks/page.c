@@ -6,8 +6,7 @@
 #include "json/json.h"
 
 static int parse_item(const json_t *item, struct track_report *report, struct error *error) {
-    int code = json_want_degrees(item, "lat", 90, &report->lat, error);
-    if (!code) code = json_want_degrees(item, "lng", 180, &report->lng, error);
+    int code = json_want_lat_lng(item, &report->lat, &report->lng, error);
     if (!code) code = json_want_int(item, "time", 0, INT64_MAX, &report->time, error);
     if (!code) code = json_want_int(item, "received", INT64_MIN, INT64_MAX, &report->received, error);
     if (code) return code;

@@ -1,7 +1,6 @@
 #include "users/mutes.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "base/sorted.h"
 #include "event/codec.h"
 #include "event/topics.h"
+#include "json/json.h"
 #include "users/half.h"
 
 enum { BITS = 10 /* of the parts of the map */, FIRST = 4 };
@@ -156,8 +156,4 @@ bool mutes_has(const struct mutes *mutes, int64_t user, int64_t other) {
     return list && is_at(list, sorted_below(list->items, list->count, other), other);
 }
 
-void mutes_json_put(struct buffer *out, struct mutes_list list) {
-    buffer_byte(out, '[');
-    for (size_t i = 0; i < list.count; i++) buffer_format(out, "%s%" PRId64, i ? "," : "", list.items[i]);
-    buffer_byte(out, ']');
-}
+void mutes_json_put(struct buffer *out, struct mutes_list list) { json_put_ints(out, list.items, list.count); }

@@ -16,8 +16,7 @@ static bool put_item(struct buffer *out, const json_t *item, const struct sharin
     int64_t time;
     int32_t lat, lng;
     double distance_m;
-    if (json_want_int(item, "user", 0, INT64_MAX, user, NULL) || json_want_degrees(item, "lat", 90, &lat, NULL) ||
-        json_want_degrees(item, "lng", 180, &lng, NULL) ||
+    if (json_want_int(item, "user", 0, INT64_MAX, user, NULL) || json_want_lat_lng(item, &lat, &lng, NULL) ||
         json_want_real(item, "distance_m", 0, 1e9, &distance_m, NULL) ||
         json_want_int(item, "time", 0, INT64_MAX, &time, NULL))
         return false;

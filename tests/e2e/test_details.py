@@ -58,7 +58,7 @@ def test_friends_see_them_as_the_user_chose(cluster, users):
 
 
 def test_the_choice_counts_at_once(cluster, users):
-    """What a phone has said already appears and disappears, time and again, on screens and in answers, and on no screen that has the cell."""
+    """Details that a phone has said already appear and disappear, time and again, on screens and in answers, and on no screen that has the cell."""
     ada, ben, cleo = users(3)
     cluster.share(ada, ben, cleo)
     cluster.befriend((ada, ben), (ada, cleo))

@@ -168,8 +168,7 @@ static void tick(void *context) {
 
 static bool parse_entry(const json_t *item, struct ring_entry *entry) {
     return json_want_int(item, "user", 0, INT64_MAX, &entry->user, NULL) == 0 &&
-           json_want_degrees(item, "lat", 90, &entry->at.lat, NULL) == 0 &&
-           json_want_degrees(item, "lng", 180, &entry->at.lng, NULL) == 0;
+           json_want_lat_lng(item, &entry->at.lat, &entry->at.lng, NULL) == 0;
 }
 
 static bool show_all(struct handsets *phones, struct phone *phone, const json_t *items) {

@@ -317,7 +317,7 @@ function moveTo(to, centre = false) {
     soon();
 }
 
-/** What the device does not know is null, or not a number. @param {GeolocationCoordinates} coords */
+/** A member that the device does not know is null, or not a number. @param {GeolocationCoordinates} coords */
 function placeOf({ latitude: lat, longitude: lng, accuracy, speed, heading, altitudeAccuracy }) {
     const said = Object.entries({ accuracy, speed, course: heading, verticalAccuracy: altitudeAccuracy });
     return { lat, lng, ...Object.fromEntries(said.filter(([, value]) => Number.isFinite(value) && value >= 0)) };

@@ -49,7 +49,7 @@ export class Places {
         $('draft-tell').addEventListener('change', () => this.#offerFriends());
     }
 
-    /** What somebody's places are must not be there for the next one. */
+    /** The next user must not find these places. */
     forget() {
         this.#asked += 1;
         this.#end(false);

@@ -201,7 +201,7 @@ TEST(a_rounded_friend_has_no_details, struct fixture *f) {
     ada_has(f, 8, 0); // `rounded`
 }
 
-/* What is in an entry goes at the end of the choice, also when there is no room for the friend any more. */
+/* Details in an entry go at the end of the choice, also when there is no room for the friend any more. */
 TEST(details_of_many_friends_are_bounded, struct fixture *f) {
     struct user_details details = details_of(901);
     for (; details.user <= FACES_DETAILED; details.user++) faces_tell(f->faces, &details);

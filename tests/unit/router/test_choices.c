@@ -1,4 +1,4 @@
-/* Who sees whom by the choices of both. What reads the topics is played here: its functions are this file's own. */
+/* A user sees a friend by the choices of both. The reader of the topics is played here: its functions are this file's own. */
 #include "base/bytes.h"
 #include "copies/copies.h"
 #include "event/codec.h"

@@ -1,4 +1,4 @@
-/* Who is told of arrivals: the graph, the choices and the producer are played here; their functions are this file's own. */
+/* Users are told of arrivals. The graph, the choices and the producer are played here; their functions are this file's own. */
 #include "event/codec.h"
 #include "event/topics.h"
 #include "router/router_private.h"

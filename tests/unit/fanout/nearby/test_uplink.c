@@ -60,7 +60,7 @@ TEST(a_session_that_has_long_said_nothing_says_so, struct fanout_world *w) {
     assert_int_equal(uplink_deadline(reporter), INT64_MAX);
 }
 
-/* What the phone has said already is told when its user lets friends see it, and not with every record of sharing. */
+/* Friends are told what the phone has said already when its user lets them see it, and not with every record of sharing. */
 TEST(details_are_told_when_they_are_shown, struct fanout_world *w) {
     struct session *session = fanout_world_arrive(w, 7, true);
     struct reporter *reporter = reporter_of(w, session);

@@ -21,7 +21,8 @@ from machine import compiler_s, cpu_s
 HEADLINE = {'online': 10e6, 'posts': 6000, 'pages': 300_000, 'hot-reads': 1e6}
 FRIENDS, AUTHORS, FOLLOWERS, POSTS_BEFORE = 40, 400, 500, 3000
 WARM_S = 60
-PHONES_MOST, CONNECTIONS = 17_000, 16
+PHONES_MOST, CONNECTIONS, PREPARING = 17_000, 16, 200  # connections, while nothing is measured
+READERS, IDLE_S = 5000, 20
 FEED = '/v1/feed?limit=20'
 TIERS = {'edge': 'fanout', 'router': 'router', 'ingest': 'ingest', 'feed': 'feed', 'comments': 'comments', 'history sink': 'history-sink'}
 
@@ -70,11 +71,13 @@ class Deployment:
                     if user(number) != author:
                         file.write(f'{user(number)} {author}\n')
         self.cluster.starling('follows', 'import', follows, '--wait', 300, timeout=400)
-        for name, users in (('authors', authors), ('readers', [user(number) for number in range(min(self.people, 5000))])):
+        for name, users in (('authors', authors), ('readers', [user(number) for number in range(min(self.people, READERS))])):
             (self.cluster.folder / name).write_text(''.join(self.cluster.token(one) + '\n' for one in users))
         (self.cluster.folder / 'post').write_text(json.dumps({'text': 'x' * 140}))
-        with self.posts(POSTS_BEFORE / 10, 10) as posting:
-            assert posting.wait() == 0
+        for program, what in (self.posts(POSTS_BEFORE / 10, 10, PREPARING), 'posts'), (self.pages(FEED, READERS / 10, 10, PREPARING), 'pages'):
+            with program:
+                answer = json.loads(program.communicate()[0])
+                assert answer['bad'] == 0, (what, answer)
         self.hot = '/v1/comments/post/' + self.cluster.http(authors[0]).ok('POST', '/v1/posts', json={'text': 'x' * 140})['id']
         for number in range(40):
             one = self.cluster.http(user(number))
@@ -83,12 +86,12 @@ class Deployment:
     def http(self, *words):
         return subprocess.Popen([build_folder() / 'bench-http', *map(str, words)], stdout=subprocess.PIPE, text=True)
 
-    def posts(self, rate, seconds):
-        return self.http('post', *self.gateway, '/v1/posts', self.cluster.folder / 'authors', CONNECTIONS, rate, seconds,
+    def posts(self, rate, seconds, connections=CONNECTIONS):
+        return self.http('post', *self.gateway, '/v1/posts', self.cluster.folder / 'authors', connections, rate, seconds,
                          self.cluster.folder / 'post', 'application/json')
 
-    def pages(self, path, rate, seconds):
-        return self.http('read', *self.gateway, path, self.cluster.folder / 'readers', CONNECTIONS, rate, seconds)
+    def pages(self, path, rate, seconds, connections=CONNECTIONS):
+        return self.http('read', *self.gateway, path, self.cluster.folder / 'readers', connections, rate, seconds)
 
     def phones(self, processes, seconds):
         """They have their first pages when they begin to report."""
@@ -107,9 +110,18 @@ class Deployment:
         return found | {'brokers': cpu_s(broker) - compiler_s(broker)}, compiler_s(broker)
 
 
+def cores(deployment, seconds):
+    """Of each tier, and of the broker's compilers."""
+    (before, compiling), began = deployment.cpu(), time.monotonic()
+    time.sleep(seconds)
+    (after, compiled), took = deployment.cpu(), time.monotonic() - began
+    return {tier: (after[tier] - before[tier]) / took for tier in after}, (compiled - compiling) / took
+
+
 def measure(deployment, processes, seconds) -> dict:
-    """Cores of each tier; how quickly reports reach friends; how many of the pages and posts were refused."""
+    """Cores of each tier, and before there is any load; how quickly reports reach friends; how many of the pages and posts were refused."""
     load, total = deployment.plan.load, WARM_S + seconds + 5
+    idle, _ = cores(deployment, IDLE_S)
     phones = deployment.phones(processes, total)
     try:
         eventually(lambda: deployment.sessions() >= deployment.people // processes * processes, 300, every=1, what='all phones are there')
@@ -119,16 +131,13 @@ def measure(deployment, processes, seconds) -> dict:
             for process in readers.values():
                 stack.callback(process.kill)
             time.sleep(WARM_S)
-            (before, compiling), began = deployment.cpu(), time.monotonic()
-            time.sleep(seconds)
-            (after, compiled), took = deployment.cpu(), time.monotonic() - began
+            busy, compilers = cores(deployment, seconds)
             answers = {name: json.loads(process.communicate()[0]) for name, process in readers.items()}
         seen = [json.loads(process.communicate()[0]) for process in phones]
     finally:
         for process in phones:
             process.kill()
-    return {'cores': {tier: (after[tier] - before[tier]) / took for tier in after}, 'compilers': (compiled - compiling) / took,
-            'phones': seen, 'answers': answers}
+    return {'idle': idle, 'cores': busy, 'compilers': compilers, 'phones': seen, 'answers': answers}
 
 
 def run_part(part, options) -> dict:
@@ -145,9 +154,9 @@ def run_part(part, options) -> dict:
 
 def show(row):
     print(f"1/{row['part']} of the headline load; the broker's compilers took {row['compilers']:.3f} cores more")
-    print(f"{'tier':14} {'plan, cores':>12} {'measured':>9} {'measured / plan':>16}")
+    print(f"{'tier':14} {'plan, cores':>12} {'measured':>9} {'measured / plan':>16} {'idle':>7}")
     for tier, cores in row['cores'].items():
-        print(f"{tier:14} {row['plan'][tier]:12.4f} {cores:9.4f} {cores / row['plan'][tier] if row['plan'][tier] else 0:16.2f}")
+        print(f"{tier:14} {row['plan'][tier]:12.4f} {cores:9.4f} {cores / row['plan'][tier] if row['plan'][tier] else 0:16.2f} {row['idle'][tier]:7.4f}")
     for phones in row['phones']:
         print(f"report to a friend's screen: p50 {phones['p50_us'] / 1000:.0f} ms, p99 {phones['p99_us'] / 1000:.0f} ms")
     for name, answer in row['answers'].items():

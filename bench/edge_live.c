@@ -1,9 +1,11 @@
 /* Phones on the whole pipeline, routers included: nothing of Kafka in here.
  *
- *     bench-edge_live latency --key-file F --listen H:P --sessions N --friends K --seconds S --rates R,R,...
+ *     bench-edge_live latency --key-file F --listen H:P --sessions N --friends K --seconds S --rates R,R,... [--of N --first I]
  *         Each phone reports now and then, all of them together R times a second at an even rate; measured is the time from
  *         the report's write to a friend's read of the frame that shows it, every friend's. R 0: as many as there can be,
  *         with so many reports under way at once that none waits behind another one of its own: what the machine can do.
+ *         --of: the phones are those of so many people from the one with number I on; other programs have the others', and what
+ *         is seen of those is not measured.
  *
  *     bench-edge_live storm --key-file F --listen H:P --sessions N [--kill]
  *         All phones connect at once and say hello; measured is the time to each one's first page. --kill: prints a line,
@@ -22,6 +24,7 @@ enum { WAIT_S = 120, UNDER_WAY = 32, AGAIN_US = 500000, LOST_EVERY_US = 20000, S
 struct live {
     struct people people;
     struct phones phones;
+    size_t first; /* the person who has the first phone */
     int seconds;
     int64_t *sent_us;          /* by user's index: its last report */
     atomic_int_fast64_t *time; /* its time; 0: seen by somebody */
@@ -47,8 +50,8 @@ static void on_frame(void *context, size_t phone, const char *text, size_t size)
     if (!live->measuring) return;
     while ((user = number_after(at, end, "\"user\":", 7, &at)) >= 0) {
         if ((time = number_after(at, end, "\"time\":", 7, &at)) < 0) return;
-        size_t index = people_index(user);
-        if (index >= live->people.count || live->time[index] != time) continue;
+        size_t index = people_index(user) - live->first;
+        if (index >= live->phones.count || live->time[index] != time) continue;
         if (live->seen < live->room) live->latencies[live->seen++] = (double)(now - live->sent_us[index]);
         if (atomic_fetch_sub(&live->waits[index], 1) == 1) live->done++;
     }
@@ -58,14 +61,14 @@ static void report(struct live *live, size_t index, uint64_t step) {
     char text[256];
     int64_t time = clock_wall_ms();
     if (live->time[index] >= time) return; /* twice within a millisecond: the first counts */
-    size_t size = people_say(text, sizeof text, NULL, people_place(index, step), time);
+    size_t size = people_say(text, sizeof text, NULL, people_place(live->first + index, step), time);
     live->waits[index] = live->people.friends;
     live->sent_us[index] = clock_monotonic_us();
     live->time[index] = time;
     phones_say(&live->phones, index, text, size);
 }
 
-static size_t reporter(const struct live *live, uint64_t step) { return (size_t)(step * 7919 % live->people.count); }
+static size_t reporter(const struct live *live, uint64_t step) { return (size_t)(step * 7919 % live->phones.count); }
 
 static void measure(struct live *live, double rate) {
     uint64_t sent = 0;
@@ -144,19 +147,21 @@ static void latency(struct live *live, const char *rates) {
 
 int main(int argc, char **argv) {
     const char *key_file = NULL, *listen = NULL, *rates = "0";
-    size_t sessions = 2000;
+    size_t sessions = 2000, of = 0;
     unsigned friends = 40;
     int source = 1, idle_s = 0;
     bool kill = false;
     struct live live = {.seconds = 8};
-    const struct argument known[] = {
-        ARGUMENT("--kill", &kill),         ARGUMENT("--key-file", &key_file), ARGUMENT("--listen", &listen),
-        ARGUMENT("--sessions", &sessions), ARGUMENT("--friends", &friends),   ARGUMENT("--seconds", &live.seconds),
-        ARGUMENT("--source", &source),     ARGUMENT("--idle-s", &idle_s),     ARGUMENT("--rates", &rates)};
+    const struct argument known[] = {ARGUMENT("--kill", &kill),       ARGUMENT("--key-file", &key_file),
+                                     ARGUMENT("--listen", &listen),   ARGUMENT("--sessions", &sessions),
+                                     ARGUMENT("--friends", &friends), ARGUMENT("--seconds", &live.seconds),
+                                     ARGUMENT("--source", &source),   ARGUMENT("--idle-s", &idle_s),
+                                     ARGUMENT("--rates", &rates),     ARGUMENT("--of", &of),
+                                     ARGUMENT("--first", &live.first)};
     argc = arguments_read(argc, argv, known, ARRAY_SIZE(known));
     if (argc != 2 || !key_file || !listen) bench_fail("its head says which arguments there are");
     setvbuf(stdout, NULL, _IOLBF, 0);
-    live.people = people_new(sessions, friends);
+    live.people = people_new(of ? of : sessions, friends);
     live.room = sessions > 4000000 ? sessions : 4000000;
     live.latencies = mem_alloc(live.room * sizeof *live.latencies);
     live.sent_us = mem_zero(sessions, sizeof *live.sent_us);
@@ -171,7 +176,8 @@ int main(int argc, char **argv) {
     struct token_issuer *issuer;
     struct error error;
     if (token_issuer_new(key_file, &issuer, &error)) bench_die(key_file, error.text);
-    for (size_t i = 0; i < sessions; i++) live.phones.all[i].hello = people_hello(issuer, i, clock_wall_ms());
+    for (size_t i = 0; i < sessions; i++)
+        live.phones.all[i].hello = people_hello(issuer, live.first + i, clock_wall_ms());
     token_issuer_free(issuer);
     if (!strcmp(argv[1], "storm"))
         storm(&live, kill, idle_s);

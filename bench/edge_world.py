@@ -98,8 +98,10 @@ GATHERED = 'ws, gathered by hand'  # with code of ours around it that does what 
 class World:
     """with World(15000) as world: a broker, topics, users who are opted in and have profiles."""
 
-    def __init__(self, sessions: int, settings: dict | None = None, friends: int = 0):
-        raise_file_limit(sessions + 1000)
+    def __init__(self, sessions: int, settings: dict | None = None, friends: int = 0, partitions=4, routes=4, processes=1):
+        """processes: as many share the phones."""
+        raise_file_limit(sessions // processes + 1000)
+        self.partitions, self.routes = partitions, routes
         self.sessions, self.friends = sessions, friends
         # The edge lets everything in: the benches want to know what there is to be limited.
         self.edge_settings = {'edge.drain.s': 0, 'log.level': 'warn', 'edge.hello.rate': 0, 'edge.max.loop.lag.ms': 0,
@@ -114,7 +116,7 @@ class World:
         self.broker = Broker(folder / 'kafka', jars)
         self._stack.callback(self.broker.kill)
         self.broker.start()
-        self.cluster = Cluster(self.broker, folder)
+        self.cluster = Cluster(self.broker, folder, self.partitions, self.routes)
         self._stack.callback(self.cluster.kill)
         self.cluster.create_topics()
         self.bench('prepare', '--sessions', self.sessions, '--friends', self.friends)

@@ -8,7 +8,7 @@
  *
  * read: GETs the path over kept-alive connections, each with one request under way, each with the next token of the file TOKENS (one a
  * line). PATH may be @FILE: the next path of a file, one a line. RATE a second, evenly; a request's time counts from when it was due. 0: as
- * many as are answered. Prints how many were answered 200 or 204, their mean size, the quantiles of their times in ms, and this program's CPU.
+ * many as are answered. Prints how many were answered 200, 201 or 204, their mean size, the quantiles of their times in ms, and this program's CPU.
  * post: the same with POST, the file BODY each time, and its Content-Type.
  * once: all connections are opened first, and "connected" is printed; after a line from the standard input each asks once, all at the same
  * time. Ends when all are answered; prints the same.
@@ -53,7 +53,7 @@ struct lines {
 
 struct reader {
     struct connection connections[CONNECTIONS_MAX];
-    int count, poll;
+    int count, next, poll;
     struct sockaddr_in address;
     const char *host;
     struct lines paths, tokens;
@@ -109,16 +109,20 @@ static void ask(struct reader *reader, struct connection *connection, int64_t du
         bench_fail("sending");
 }
 
+static bool has_status(const struct connection *connection, const char *status) {
+    return strncmp(connection->answer, "HTTP/1.1 ", 9) == 0 && strncmp(connection->answer + 9, status, 3) == 0;
+}
+
 /* The whole answer is here. */
 static bool complete(const struct connection *connection) {
     char *body = strstr(connection->answer, "\r\n\r\n"), *length = strcasestr(connection->answer, "content-length:");
-    if (body && strncmp(connection->answer, "HTTP/1.1 204", 12) == 0) return true;
+    if (body && has_status(connection, "204")) return true;
     return body && length && length < body &&
            connection->size >= (size_t)(body + 4 - connection->answer) + (size_t)atoll(length + 15);
 }
 
 static void note(struct reader *reader, const struct connection *connection) {
-    if (strncmp(connection->answer, "HTTP/1.1 200", 12) != 0 && strncmp(connection->answer, "HTTP/1.1 204", 12) != 0) {
+    if (!has_status(connection, "200") && !has_status(connection, "201") && !has_status(connection, "204")) {
         reader->bad++;
         return;
     }
@@ -141,9 +145,10 @@ static void receive(struct reader *reader, struct connection *connection) {
     note(reader, connection);
 }
 
+/* In turn: a server closes connections that are idle for long. */
 static struct connection *idle_one(struct reader *reader) {
-    for (int i = 0; i < reader->count; i++)
-        if (!reader->connections[i].busy) return &reader->connections[i];
+    for (int i = 0; i < reader->count; i++, reader->next = (reader->next + 1) % reader->count)
+        if (!reader->connections[reader->next].busy) return &reader->connections[reader->next];
     return NULL;
 }
 
@@ -204,6 +209,7 @@ static int read_pages(char **words, const char *body, const char *type) {
             int64_t due = rate > 0 ? begin + (int64_t)((double)asked * 1e6 / rate) : now;
             if (due > now) break;
             ask(reader, idle, due);
+            reader->next = (reader->next + 1) % reader->count;
             asked++;
         }
         receive_some(reader);

@@ -20,6 +20,16 @@ def cpu_s(pid) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
+def compiler_s(pid: int) -> float:
+    """The CPU seconds of a Java process's compilers up to now."""
+    ticks = 0
+    for task in pathlib.Path(f'/proc/{pid}/task').iterdir():
+        name, fields = (task / 'stat').read_text().split('(', 1)[1].rsplit(')', 1)
+        if 'Compiler' in name:
+            ticks += sum(map(int, fields.split()[11:13]))
+    return ticks / TICKS
+
+
 def metric(daemon, name) -> float:
     """The total of a series that its daemon names after itself."""
     return daemon.metrics().total(f'starling_{daemon.kind}_{name}')

@@ -6,7 +6,7 @@ import pathlib
 
 from machine import machine
 
-STAGES = ('observe', 'regions', 'hot', 'storm', 'partitions', 'requests')
+STAGES = ('observe', 'regions', 'hot', 'storm', 'partitions', 'requests', 'whole')
 
 
 def arguments():
@@ -17,6 +17,8 @@ def arguments():
     parser.add_argument('--ego', type=pathlib.Path, help="regions: a real graph, 'a b' a line, gzip or plain: SNAP's ego-Facebook edge list")
     parser.add_argument('--counts', default='64,256,1024', help='partitions: how many, one row each')
     parser.add_argument('--brokers', default='1,3', help='requests: of how many brokers, one table each: 1 or 3')
+    parser.add_argument('--parts', default='1000,500,300', help='whole: which parts of the headline load, one deployment each')
+    parser.add_argument('--seconds', type=int, default=60, help='whole: how long each deployment is measured')
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--folder', help='where everything is put, and left (default: a temporary one, removed)')
     parser.add_argument('--json', type=pathlib.Path)

@@ -180,6 +180,7 @@ static int start_screens(struct edge *edge, struct error *error) {
                 .profiles = user_copies_profiles(edge->copies),
                 .mutes = user_copies_mutes(edge->copies),
                 .producer = edge->producer,
+                .linger_ms = gathering_ms(edge),
                 .sessions = edge->sessions,
                 .offset = sessions_offset(edge->sessions, i),
                 .place = (unsigned)i,

@@ -50,6 +50,7 @@ struct screen_options { /* what a product may use; all of it outlives the produc
     struct profiles *profiles;
     struct mutes *mutes;
     struct kafka_producer *producer;
+    int64_t linger_ms; /* of the producer */
     struct sessions *sessions;
     size_t offset;  /* of the screen's memory in a session, in bytes: session_part */
     unsigned place; /* the screen's number, for session_owe and session_tell */

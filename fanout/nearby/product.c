@@ -21,7 +21,11 @@
 #include "fanout/nearby/view.h"
 #include "json/place.h"
 
-enum { TICK_MS = 10 };
+enum {
+    TICK_MS = 10,
+    GATHER_SHARE = 4, /* of a window, for which updates wait anyway, reports wait for others so long at most */
+    GATHER_MAX_MS = 250
+};
 
 struct nearby_screen {
     struct screen_options core;
@@ -323,6 +327,10 @@ static int start(const struct screen_options *options, void **made, struct error
         .sessions = options->sessions,
         .min_report_ms = settings->min_report_ms,
         .inactive_ms = common->inactive_after_s * 1000,
+        .linger_ms = options->linger_ms,
+        .gather_most_ms =
+            settings->flush_ms / GATHER_SHARE < GATHER_MAX_MS ? settings->flush_ms / GATHER_SHARE : GATHER_MAX_MS,
+        .partitions = options->shape->partitions[TOPIC_LOCATIONS.space],
         .context = product,
         .shares = shares,
         .shows_details = shows_details,

@@ -20,6 +20,10 @@ struct uplink {
     size_t unsent_count;
     struct loop_timer *retry;
     struct loop_idle *sender; /* while unsent reports are being produced */
+    int64_t gather_ms;        /* reports wait for others; 0: they do not */
+    double reports_s;
+    uint64_t reports; /* since the last RETRY_MS */
+    struct loop_timer *gather;
     struct chance chance;
     struct buffer record;
     struct {
@@ -98,7 +102,7 @@ static struct report place_of(const struct reporter *reporter) {
     return (struct report){reporter->list->at, reporter->list->time, reporter->accuracy, reporter->details};
 }
 
-void uplink_place(struct uplink *uplink, struct reporter *reporter, const struct report *report) {
+static void take_place(struct uplink *uplink, struct reporter *reporter, const struct report *report) {
     nearby_locate(reporter->list, report->at, report->time);
     reporter->accuracy = report->accuracy;
     reporter->details = report->details;
@@ -110,7 +114,7 @@ static void keep(struct uplink *uplink, struct reporter *reporter) {
     bool held = reporter->held;
     reporter->held = false;
     if (held && reporter->held_report.time >= reporter->list->time)
-        uplink_place(uplink, reporter, &reporter->held_report);
+        take_place(uplink, reporter, &reporter->held_report);
 }
 
 /* The JOIN. If the phone has come again before its edge has noticed that it was gone, the session before would be told for minutes. */
@@ -123,7 +127,7 @@ static int join(struct uplink *uplink, struct reporter *reporter, const struct r
     return 0;
 }
 
-/* Its place goes out, once more or for the first time. */
+/* Its place goes out now, once more or for the first time. */
 static void send_latest(struct uplink *uplink, struct reporter *reporter) {
     unsent_remove(uplink, reporter);
     keep(uplink, reporter);
@@ -156,19 +160,37 @@ static bool repeats(const struct reporter *reporter, const struct report *report
     return reporter->joined && report->time == newest && report->at.lat == at.lat && report->at.lng == at.lng;
 }
 
+/* The place goes out with those of others. */
+static void send_together(struct uplink *uplink, struct reporter *reporter) {
+    if (!uplink->gather_ms || !reporter->joined) {
+        send_latest(uplink, reporter);
+        return;
+    }
+    reporter->report_ms = clock_coarse_ms() + uplink->options.min_report_ms;
+    if (!uplink->unsent) loop_timer_again(uplink->gather, (uint64_t)uplink->gather_ms, 0);
+    unsent_add(uplink, reporter);
+}
+
 void uplink_report(struct uplink *uplink, struct reporter *reporter, const struct report *report) {
     if (repeats(reporter, report)) return;
     if (hold(uplink, reporter, report)) return;
+    uplink->reports++;
+    if (reporter->unsent_link) send_latest(uplink, reporter); /* history has each of them */
     bool older = report->time < reporter->list->time;
-    if (!older) uplink_place(uplink, reporter, report);
+    if (!older) take_place(uplink, reporter, report);
     /* An older one is for history, and no word of the session: routers would tell it where it is. A session that nobody knows of must first
      * be known where it is now. */
     if (older && reporter->joined && shares(uplink, reporter)) {
         reporter->report_ms = clock_coarse_ms() + uplink->options.min_report_ms;
         produce_of(uplink, reporter, 0, LOCATION_REPORT, report);
     } else {
-        send_latest(uplink, reporter);
+        send_together(uplink, reporter);
     }
+}
+
+void uplink_place(struct uplink *uplink, struct reporter *reporter, const struct report *report) {
+    if (reporter->unsent_link) send_latest(uplink, reporter);
+    take_place(uplink, reporter, report);
 }
 
 /* ---- the list again ---- */
@@ -183,6 +205,7 @@ static void produce_rejoin(struct uplink *uplink, struct reporter *reporter, str
     }
     if (!reporter->joined || session_leaving(reporter->session) || !shares(uplink, reporter))
         return; /* its JOIN will bring the list */
+    if (reporter->unsent_link) send_latest(uplink, reporter);
     if (produce(uplink, reporter, LOCATION_REJOIN, &place)) {
         reporter->rejoin_ms = clock_coarse_ms() + REJOIN_AGAIN_MS;
         session_schedule(uplink->options.sessions, reporter->session);
@@ -235,7 +258,7 @@ void uplink_show(struct uplink *uplink, struct reporter *reporter) {
 /* ---- the end of a session ---- */
 
 void uplink_leave(struct uplink *uplink, struct reporter *reporter) {
-    if (reporter->held) send_latest(uplink, reporter);
+    if (reporter->held || reporter->unsent_link) send_latest(uplink, reporter);
 }
 
 void uplink_quit(struct uplink *uplink, struct reporter *reporter) {
@@ -282,6 +305,34 @@ static void send_some(void *context) {
     loop_idle_on(uplink->sender, up && uplink->unsent);
 }
 
+/* ---- reports that wait for others ---- */
+
+int64_t uplink_gathering_ms(double reports_s, int32_t partitions, int64_t linger_ms, int64_t most_ms) {
+    if (reports_s <= 0) return 0;
+    double between = 1000 * partitions / reports_s; /* ms between two reports of a partition */
+    double few = 1000.0 * partitions / UPLINK_REQUESTS_S - between, full = (UPLINK_RECORDS - 1) * between;
+    double wait = few < full ? few : full;
+    if (wait > (double)most_ms) wait = (double)most_ms;
+    return wait > (double)linger_ms ? (int64_t)wait - linger_ms : 0;
+}
+
+static void gathered(void *context) {
+    const struct uplink *uplink = context;
+    loop_idle_on(uplink->sender, true);
+}
+
+/* By what came in the last second or two. Also what waits for a broker is tried again. */
+static void ticked(void *context) {
+    struct uplink *uplink = context;
+    double now_s = (double)uplink->reports * 1000 / RETRY_MS;
+    uplink->reports_s += (now_s - uplink->reports_s) / 2;
+    uplink->reports = 0;
+    const struct uplink_options *options = &uplink->options;
+    uplink->gather_ms =
+        uplink_gathering_ms(uplink->reports_s, options->partitions, options->linger_ms, options->gather_most_ms);
+    send_some(uplink);
+}
+
 struct uplink *uplink_new(const struct uplink_options *options) {
     struct metrics *m = options->metrics;
     struct uplink *uplink =
@@ -298,7 +349,8 @@ struct uplink *uplink_new(const struct uplink_options *options) {
                         "Reports that a later one within edge.min.report.ms took the place of.", NULL);
     uplink->metrics.words = metrics_counter(m, "starling_edge_words_total",
                                             "Location records of sessions that had long said nothing.", NULL);
-    uplink->retry = loop_timer_new(options->loop, RETRY_MS, RETRY_MS, send_some, uplink);
+    uplink->retry = loop_timer_new(options->loop, RETRY_MS, RETRY_MS, ticked, uplink);
+    uplink->gather = loop_timer_new(options->loop, 0, 0, gathered, uplink);
     uplink->sender = loop_idle_new(options->loop, send_some, uplink);
     return uplink;
 }
@@ -306,6 +358,7 @@ struct uplink *uplink_new(const struct uplink_options *options) {
 void uplink_free(struct uplink *uplink) {
     if (!uplink) return;
     loop_timer_free(uplink->retry);
+    loop_timer_free(uplink->gather);
     loop_idle_free(uplink->sender);
     map_free(uplink->numbers);
     buffer_free(&uplink->record);

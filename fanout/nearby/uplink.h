@@ -2,7 +2,8 @@
  * came, wants its list again, or went.
  *
  *     JOIN      the first report since the session came, or since its user opted in: routers answer with the list
- *     REPORT    each later one, at most one in edge.min.report.ms; one that comes sooner is held, and the newest goes out
+ *     REPORT    each later one, at most one in edge.min.report.ms; one that comes sooner is held, and the newest goes out. They wait for
+ *               each other a little where a request to a broker would else hold hardly more than one (uplink_gathering_ms)
  *     REJOIN    the list is asked for again; also by a session that has said nothing for a third of the inactive window, so that routers go
  *               on to know of it, and it hears where its user is by another device (docs/EXACTNESS.md, rule 5)
  *     QUIT      the connection is gone, or that of the phone's session before is
@@ -42,18 +43,30 @@ struct reporter {
     int64_t number;                /* the session's */
     int64_t before;                /* of the phone's session before, whose QUIT goes in front of the JOIN; 0: of none */
     struct report_details details; /* of the latest report */
-    struct reporter *unsent_next, **unsent_link; /* uplink->unsent; link NULL: its latest report was produced */
+    struct reporter *unsent_next,
+        **unsent_link; /* uplink->unsent: its latest report is not produced, or waits for others; link NULL: it is */
     struct report
         held_report; /* its place counts once routers are told: they would not send whom it brings near again */
 };
 
-enum { UPLINK_SLICE = 256 }; /* unsent reports that are produced in one turn */
+enum {
+    UPLINK_SLICE = 256,      /* unsent reports that are produced in one turn */
+    UPLINK_REQUESTS_S = 100, /* so many requests of an edge's producer cost its brokers little, whatever they hold */
+    UPLINK_RECORDS = 4       /* reports that make a request worth its while */
+};
+
+/* How long reports wait for others (ms), beside what the producer waits by itself: as long as requests would be more than UPLINK_REQUESTS_S
+ * and hold fewer than UPLINK_RECORDS. librdkafka sends a request for each partition; of reports_s there is one for each in linger_ms and
+ * the time until the first one comes. Both waits together are most_ms at most. */
+int64_t uplink_gathering_ms(double reports_s, int32_t partitions, int64_t linger_ms, int64_t most_ms);
 
 struct uplink_options {
     uv_loop_t *loop;
     struct metrics *metrics;
     struct sessions *sessions;
     int64_t min_report_ms, inactive_ms;
+    int64_t linger_ms, gather_most_ms; /* what the producer waits by itself; with what reports wait for others */
+    int32_t partitions;                /* of `locations` */
     void *context;
     /* The user's sharing now: whether it is on, and the number of the record that says so. */
     bool (*shares)(void *context, int64_t user, int64_t *opted);

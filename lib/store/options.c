@@ -52,8 +52,10 @@ static void set_by_text(rocksdb_options_t *options, const char *text) {
 
 static void set_memtables(rocksdb_options_t *options, const struct store_options *shared) {
     // A filter, too: most keys that are looked up are not there, and walking a memtable to find that out is half the cost of a look-up.
+    // A family takes the whole filter for its first key. A process has hundreds of families, so none can be a large share of a buffer, or
+    // the filters alone fill the limit, and memtables that hold nearly nothing are written out all the time.
     if (shared->point_lookups)
-        set_by_text(options, "memtable_whole_key_filtering=true;memtable_prefix_bloom_size_ratio=0.02");
+        set_by_text(options, "memtable_whole_key_filtering=true;memtable_prefix_bloom_size_ratio=0.001");
     // A key's place is sought from that of the last key with the same first byte on, not from the top of the memtable: near in a sorted
     // batch.
     if (shared->sorted_batches)

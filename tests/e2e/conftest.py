@@ -13,6 +13,7 @@ from harness.brokers import Brokers
 from harness.cluster import KINDS, Cluster, build_folder
 from harness.machines import Network, why_there_are_none
 from harness.secured import SecuredBroker
+from harness.waiting import PATIENCE
 
 # A broker here lives for some minutes and has little to do: compiling itself well would cost more than it gains.
 Broker.java_options = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC']
@@ -40,6 +41,9 @@ def pytest_collection_modifyitems(items):
     """Files with many slow tests come first: one that began last would run alone at the end."""
     slow = collections.Counter(item.path for item in items if item.get_closest_marker('slow'))
     items.sort(key=lambda item: -slow[item.path])
+    for item in items:
+        if limit := item.get_closest_marker('timeout'):
+            item.add_marker(pytest.mark.timeout(PATIENCE * limit.args[0]), append=False)
 
 
 def pytest_sessionstart(session):

@@ -58,7 +58,7 @@ class Shell:
         """-> what each block prints. A command that fails fails the test."""
         script = PROGRAMS + before + ''.join(f'\necho "{MARK}"\n{block}\n' for block in blocks)
         done = subprocess.run(['bash', '-euc', 'set -o pipefail\n' + script.replace('./dev ', 'dev ')], cwd=self.folder, capture_output=True,
-                              text=True, timeout=150, env={**self.environment, **variables})
+                              text=True, env={**self.environment, **variables})
         assert done.returncode == 0, f'{done.returncode}\n{done.stdout}\n{done.stderr}'
         printed = done.stdout.split(MARK + '\n')[1:]
         assert len(printed) == len(blocks)

@@ -105,8 +105,10 @@ def test_numbers_are_those_of_the_product():
 def test_rates_follow_from_the_load():
     plan = planned(10e6)
     assert plan.reports == pytest.approx(333333.3, abs=1) and plan.deliveries == pytest.approx(13333333, abs=10)
-    # 40 friends near tell each screen 1.33 times a second: a frame a second, with 1.33 entries.
-    assert plan.frames == pytest.approx(10e6, abs=1) and plan.hellos == pytest.approx(5555.6, abs=0.1)
+    # 40 friends near tell each screen 1.33 times a second; the first one a window after the last frame goes at once.
+    each_s = 1 + math.exp(-40 / 30) / (40 / 30)
+    assert plan.frames == pytest.approx(10e6 / each_s, rel=1e-9) and plan.hellos == pytest.approx(5555.6, abs=0.1)
+    assert planned(10e6, window=0).frames == pytest.approx(plan.deliveries)
 
 
 @pytest.mark.parametrize('push_max, share, entries', [(10, 0.9195, 0.4), (100, 0.5148, 19.6), (1000, 0.0708, 157.8), (10000, 0.0042, 317.1)])
@@ -148,24 +150,31 @@ def test_each_tier_has_its_limit():
 
 
 def test_edges_write_small_requests():
-    """A request of an edge is a batch for one partition, for which it waits 20 ms, a fiftieth of the window."""
+    """A request of an edge is a batch for one partition, for which reports wait: 20 ms, a fiftieth of the window, and longer as long as there
+    are more than 100 requests/s of fewer than 4."""
     figures = figures_with(broker_fetch_us=1e-9)
     request_us, record_us = figures['broker.request.us'], figures['broker.record.us']
+
+    def requests_of(plan):
+        return (plan.tiers['edge'].broker_cores * 1e6 - plan.reports * record_us) / (request_us - record_us)
+
     plan = planned(10e6, figures, replication=1, flush=0.25)
     pairs = plan.tiers['edge'].processes * plan.partitions
-    requests = pairs / (0.02 + pairs / plan.reports)
-    assert requests > plan.reports / 2  # 600 reports/s of an edge are few for so many partitions
-    cores = (requests * request_us + (plan.reports - requests) * record_us) / 1e6
-    assert plan.tiers['edge'].broker_cores == pytest.approx(cores, rel=1e-6)
+    assert plan.report_wait_s == 0.25  # 600 reports/s of an edge are few for so many partitions
+    assert requests_of(plan) == pytest.approx(pairs / (0.25 + pairs / plan.reports), rel=1e-6)
 
     plan = planned(10e6, figures, replication=1, flush=0.25, window=0)  # each report goes by itself
-    assert plan.tiers['edge'].broker_cores == pytest.approx(plan.reports * request_us / 1e6, rel=1e-6)
+    assert requests_of(plan) == pytest.approx(plan.reports, rel=1e-6)
+
+    plan = planned(18000, figures, replication=1, every=30, friends=0, partitions=16)  # 600 of one edge
+    assert plan.report_wait_s == pytest.approx(3 * 16 / 600)
+    plan = planned(3600, figures, replication=1, every=30, friends=0, partitions=16)  # 120 of one edge
+    assert plan.report_wait_s == pytest.approx(0.16 - 16 / 120)
 
     # So many that 50 requests/s of each edge and partition gather them.
     plan = planned(18000, figures, replication=1, every=0.1, friends=0)
     pairs = plan.tiers['edge'].processes * plan.partitions
-    requests = (plan.tiers['edge'].broker_cores * 1e6 - plan.reports * record_us) / (request_us - record_us)
-    assert 45 * pairs < requests < 50 * pairs
+    assert plan.report_wait_s == 0.02 and 45 * pairs < requests_of(plan) < 50 * pairs
 
 
 def test_copies_are_written_and_not_read():
@@ -187,20 +196,20 @@ def fetches_of(tier, online, **other):
 
 def test_readers_ask_again_when_they_are_answered():
     fetch_us, answer_s = planner.FIGURES['broker.fetch.us'], 1 / planner.FIGURES['broker.fetches']
-    quiet, delivered = 2 * 3 / (0.05 + answer_s), 2 / (0.02 + answer_s)
+    quiet, delivered = 2 * 3 / (planner.WAIT_S + answer_s), 2 / (0.02 + answer_s)
     cores, brokers = fetches_of('edge', 1000)  # 2 edges, 16 partitions, 3 brokers
     assert brokers == 3 and cores == pytest.approx((quiet + delivered) * fetch_us / 1e6, rel=1e-6)
 
     # Both routers read all reports, which are so many that their consumers hardly ever wait.
     most = 2 * 2 * 3 / answer_s * fetch_us / 1e6
-    cores, brokers = fetches_of('router', 1e6, disk=100)
+    cores, brokers = fetches_of('router', 1e6, disk=100, window=0)
     assert brokers == 3 and 0.6 * most < cores < most
 
     # Gateways ask each broker for copies that hardly change: the more brokers there are, the more.
     few, brokers = fetches_of('ingest', 1e6, disk=100)
     many, more = fetches_of('ingest', 1e6, disk=0.1)  # a terabyte at the brokers
     assert more > 10 and many / more == pytest.approx(few / brokers, rel=1e-6)
-    assert fetches_of('router', 1e6, disk=0.1)[0] > cores
+    assert fetches_of('router', 1e6, disk=0.1, window=0)[0] > cores
 
 
 def test_disks_decide_where_they_are_full_first():
@@ -315,6 +324,39 @@ def test_hot_posts_are_in_each_feed_process():
     assert not warns(planned(1e6, **feeds, push_max=100000), 'Hot posts take')
 
 
+# ---- what would change it ----
+
+def test_partitions_may_be_given():
+    load = {'flush': 0.25, 'posts': 6000, 'pages': 300000}
+    own, fewer = planned(10e6, **load), planned(10e6, **load, partitions=64)
+    assert own.partitions == 128 and fewer.partitions == 64 and fewer.cores < own.cores
+    few = planned(10e6, **load, partitions=32)  # there are 33 feed processes
+    assert few.refused and warns(few, '33 processes of the tier feed cannot share 32 partitions')
+
+
+def test_what_breaks_first_is_where_plans_end():
+    load = load_of(10e6, flush=0.25)
+    factor, reason = planner.growth(load, planner.FIGURES)
+    grown = {name: getattr(load, name) * factor for name in ('online', 'users')}
+    assert planner.Plan(planner.changed(load, **grown)).refusals[0] == reason
+    assert not planner.Plan(planner.changed(load, **{name: value / planner.GROWTH_STEP for name, value in grown.items()})).refused
+    assert factor > 1 and 'router' in reason
+    assert planner.growth(load_of(1000, friends=10), planner.FIGURES) is None
+    assert planner.growth(load_of(1e4, comments=8000, content_days=1), planner.FIGURES)[1].startswith('A moderation process takes all comments')
+
+
+def test_each_setting_is_halved_and_doubled():
+    load = load_of(10e6, flush=0.25)
+    plan = planner.Plan(load)
+    rows = {name: (now, plans) for name, now, plans in planner.settings_changed(load, plan)}
+    assert {name: now for name, (now, _) in rows.items()} == {
+        'outbox.flush.ms': 250, 'edge.flush.window.ms': 1000, 'edge.max.sessions': 18000, 'partitions': plan.partitions,
+        'history.retention.days': 30}
+    for option, values in (('outbox.flush.ms', (0.125, 0.5)), ('edge.max.sessions', (9000, 36000))):
+        alone = [planned(10e6, **{'flush': 0.25} | {planner.SETTINGS[option][0]: value}).cores for value in values]
+        assert [other.cores for other in rows[option][1]] == alone and alone[0] > plan.cores > alone[1]
+
+
 # ---- the program ----
 
 def run(*arguments) -> subprocess.CompletedProcess:
@@ -333,8 +375,9 @@ def test_the_table_has_a_line_for_each_tier_that_has_work():
     done = run('--online', 1e6, '--posts', 350, '--pages', 17000, '--comments', 100)
     assert done.returncode == 0, done.stderr
     first_words = [line.split()[0] for line in done.stdout.splitlines() if line.strip()]
-    for tier in ('edge', 'router', 'ingest', 'feed', 'comments', 'history', 'moderation', 'brokers'):
+    for tier in ('edge', 'router', 'ingest', 'feed', 'comments', 'history', 'moderation', 'brokers', 'edge.max.sessions'):
         assert tier in first_words, done.stdout
+    assert re.search(r'^As it grows: [0-9.]+ times this load has no plan\. .+', done.stdout, re.MULTILINE), done.stdout
     assert 'feed' not in [line.split()[0] for line in run('--online', 1e6).stdout.splitlines() if line.strip()]
 
 

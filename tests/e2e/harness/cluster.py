@@ -17,7 +17,7 @@ from .ports import free_port
 from .processes import HERE, Place, Process, clean_environment
 from .records import Topics, partition_of, user_key
 from .tokens import Keys
-from .waiting import eventually, now_ms
+from .waiting import PATIENCE, eventually, now_ms
 
 KINDS = ('ingest', 'router', 'fanout', 'feed', 'comments', 'places', 'history-sink', 'moderation')
 PAGE = REPOSITORY / 'web/dist'  # npm run build makes it; most tests do without
@@ -231,7 +231,7 @@ class Cluster:
             'comments.group.id': self.group('comments'), 'places.group.id': self.group('places'),
             'moderation.group.id': self.group('moderation'), **daemons, **self.command_settings}.items()))
         done = subprocess.run([build_folder() / 'starling', *map(str, arguments), '--config', properties],
-                              capture_output=True, text=True, timeout=timeout, env=clean_environment(), **run)
+                              capture_output=True, text=True, timeout=PATIENCE * timeout, env=clean_environment(), **run)
         if check:
             assert done.returncode == 0, f'starling {arguments}: {done.returncode}\n{done.stdout}{done.stderr}'
         return done

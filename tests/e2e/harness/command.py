@@ -6,7 +6,7 @@ import threading
 
 from .cluster import build_folder
 from .processes import clean_environment
-from .waiting import eventually
+from .waiting import PATIENCE, eventually
 
 
 def fails(cluster, *arguments, code=1):
@@ -41,7 +41,7 @@ class Running:
         return self.wait()
 
     def wait(self, timeout=20.0):
-        code = self._child.wait(timeout)
+        code = self._child.wait(PATIENCE * timeout)
         self._reader.join(5)
         return code, self._child.stderr.read()
 

@@ -1,6 +1,8 @@
 """HTTP as an app would do it: requests, with one user's token on every request."""
 import requests
 
+from .waiting import PATIENCE
+
 
 def pages_of(ask):
     """All pages of a list, one after the other: ask(**cursor) gives one."""
@@ -40,7 +42,7 @@ class Lists:
 
 class Http(Lists, requests.Session):
     """client.get('/v1/friends'), client.put('/v1/sharing', json={...}). The base address and the token go by themselves;
-    a request without answer fails after 10 s."""
+    a request without answer fails after 10 s and what patience tests have."""
 
     def __init__(self, base: str, token: str | None = None):
         super().__init__()
@@ -50,7 +52,7 @@ class Http(Lists, requests.Session):
             self.headers['Authorization'] = f'Bearer {token}'
 
     def request(self, method, url, **kwargs):
-        kwargs.setdefault('timeout', 10)
+        kwargs.setdefault('timeout', 10 * PATIENCE)
         return super().request(method, self.base + url if url.startswith('/') else url, **kwargs)
 
     def ok(self, method, url, **kwargs):

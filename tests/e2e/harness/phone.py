@@ -8,7 +8,7 @@ from websockets.sync.client import connect
 
 from .geo import distance_m
 from .secure import SecureConnection
-from .waiting import eventually, now_ms
+from .waiting import PATIENCE, eventually, now_ms
 
 
 class Phone:
@@ -82,6 +82,7 @@ class Phone:
 
     def expect(self, kind: str | tuple, timeout=10.0, where=None) -> dict:
         """The next frame of that type, or of one of those types (and for which where(frame) holds); frames before it are passed over."""
+        timeout *= PATIENCE
         deadline = time.monotonic() + timeout
         kinds = (kind,) if isinstance(kind, str) else kind
         with self._changed:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from .waiting import eventually
+from .waiting import PATIENCE, eventually
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -82,7 +82,7 @@ class Process:
     def wait(self, timeout=20.0) -> int:
         """Waits until it has ended by itself, and returns its exit code. For ends that a test expects."""
         self.expect_end()
-        return self._child.wait(timeout)
+        return self._child.wait(PATIENCE * timeout)
 
     def terminate(self):
         """SIGTERM, without waiting. Once: a second one ends a daemon at once, with exit code 1."""
@@ -98,10 +98,10 @@ class Process:
         self.resume()
         self.terminate()
         try:
-            return self._child.wait(timeout)
+            return self._child.wait(PATIENCE * timeout)
         except subprocess.TimeoutExpired:
             self.kill()
-            raise AssertionError(f'{self.name} did not end within {timeout} s of SIGTERM') from None
+            raise AssertionError(f'{self.name} did not end within {PATIENCE * timeout} s of SIGTERM') from None
 
     def kill(self):
         """kill -9, and waits for it."""
@@ -141,6 +141,7 @@ class Process:
         return None
 
     def wait_for_log(self, text: str, timeout=10.0):
+        timeout *= PATIENCE
         deadline = time.monotonic() + timeout
         while text not in self.log():
             assert self.alive(), f'{self.name} ended by itself:\n{self.tail()}'

@@ -13,6 +13,7 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, NewTopic, ResourceType
 
 from .broker import REPOSITORY
+from .waiting import PATIENCE
 
 SCHEMAS = REPOSITORY / 'schemas'
 
@@ -154,8 +155,8 @@ class Topics:
         """Deletes the topics of this prefix, as far as Kafka is there to do it: each one that is left makes the next start of
         a broker that was killed slower."""
         try:
-            names = [name for name in self.admin.list_topics(timeout=5).topics if name.startswith(self.prefix)]
-            for deleted in self.admin.delete_topics(names, request_timeout=10).values() if names else ():
+            names = [name for name in self.admin.list_topics(timeout=5 * PATIENCE).topics if name.startswith(self.prefix)]
+            for deleted in self.admin.delete_topics(names, request_timeout=10 * PATIENCE).values() if names else ():
                 deleted.exception(15)
         except KafkaException:
             pass
@@ -241,7 +242,7 @@ class Topics:
         return {key: value for key, value in table.items() if value is not None}
 
 
-def _watermarks(consumer, partition, timeout=10.0) -> tuple[int, int]:
+def _watermarks(consumer, partition, timeout=10.0 * PATIENCE) -> tuple[int, int]:
     """A partition that was just made, or whose broker has just started, has no leader for a moment."""
     deadline = time.monotonic() + timeout
     while True:

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser
 from .cluster import PAGE
 from .geo import distance_m
 from .loading import session
-from .waiting import eventually
+from .waiting import PATIENCE, eventually
 
 WIDE = {'width': 1280, 'height': 800}
 PHONE = {'width': 390, 'height': 844}
@@ -42,7 +42,7 @@ class Screen:
         self._context = browser.new_context(viewport=viewport, **options)
         self.page = self._context.new_page()
         self.page.add_init_script(_HEAR + ('' if luck is None else f'Math.random = () => {luck};'))
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(PATIENCE * 20_000)
         self.page.on('request', lambda request: self.requests.append(request.url))
         self.page.on('websocket', self._opened)
         self.page.on('pageerror', lambda error: self._complaints.append(error.message))
@@ -173,7 +173,7 @@ class Screen:
 
     def wait_state(self, state: str, reason=None, timeout=20.0):
         wanted = f'#state[data-state="{state}"]' + (f'[data-reason="{reason}"]' if reason else '')
-        self.page.wait_for_selector(wanted, timeout=timeout * 1000)
+        self.page.wait_for_selector(wanted, timeout=PATIENCE * timeout * 1000)
 
     def wait_friends(self, users, timeout=20.0):
         """Exactly these are on the list, and on the map."""

@@ -47,7 +47,7 @@ static void moved(void *context, struct reporter *reporter) {
     view_moved(world->views, view_of_reporter(reporter));
 }
 
-struct fanout_world *fanout_world_new(void) {
+struct fanout_world *fanout_world_of(int32_t partitions) {
     struct fanout_world *world = mem_zero(1, sizeof *world);
     uv_loop_init(&world->loop);
     world->metrics = metrics_new();
@@ -70,6 +70,8 @@ struct fanout_world *fanout_world_new(void) {
                                                         .metrics = world->metrics,
                                                         .sessions = world->sessions,
                                                         .inactive_ms = INT64_C(6) * WORLD_TOKEN_MS,
+                                                        .partitions = partitions,
+                                                        .gather_most_ms = 250,
                                                         .context = world,
                                                         .shares = shares,
                                                         .shows_details = shows_details,
@@ -79,6 +81,10 @@ struct fanout_world *fanout_world_new(void) {
     world->optouts = optouts_new(world->views);
     kit_after(fanout_world_free, world);
     return world;
+}
+
+struct fanout_world *fanout_world_new(void) {
+    return fanout_world_of(0);
 }
 
 void fanout_world_free(void *it) {

@@ -28,6 +28,8 @@ struct fanout_world {
 };
 
 struct fanout_world *fanout_world_new(void);
+/* With so many partitions of `locations`, for which reports wait if there are many (uplink_gathering_ms); 0: they never do. */
+struct fanout_world *fanout_world_of(int32_t partitions);
 void fanout_world_free(void *world); /* with all its sessions; the end of a test does */
 
 /* A session that said hello, with its place at 0, 0, at time 1, if it has a view. It is sent nothing. */

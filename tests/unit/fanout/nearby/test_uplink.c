@@ -168,3 +168,74 @@ TEST(a_repeated_report_is_no_move, struct fanout_world *w) {
     uplink_report(w->uplink, reporter, &report);
     assert_true(reporter->held || w->said_count == said + 1);
 }
+
+/* ---- reports that wait for others ---- */
+
+/* A request for each of 64 partitions, of an edge of some hundred reports a second, would hold hardly more than one. */
+TEST(reports_wait_where_requests_would_be_many_and_small) {
+    assert_int_equal(uplink_gathering_ms(0, 64, 20, 250), 0);
+    assert_int_equal(uplink_gathering_ms(90, 64, 20, 250), 0); // fewer than UPLINK_REQUESTS_S, each by itself
+    assert_int_equal(uplink_gathering_ms(120, 64, 20, 250),
+                     86); // of 640 ms for a hundred requests, 533 pass by themselves
+    assert_int_equal(uplink_gathering_ms(600, 64, 20, 250), 230);
+    assert_int_equal(uplink_gathering_ms(600, 16, 20, 250), 60); // three more in each
+    assert_int_equal(uplink_gathering_ms(2400, 16, 20, 250), 0); // enough come in 20 ms
+    assert_int_equal(uplink_gathering_ms(600, 1, 20, 250), 0);
+    assert_int_equal(uplink_gathering_ms(600, 64, 0, 0), 0); // updates go at once
+    for (int64_t reports = 1; reports < 100000; reports += reports / 10 + 1)
+        for (int32_t partitions = 1; partitions <= 1024; partitions *= 2) {
+            double waits = (double)uplink_gathering_ms((double)reports, partitions, 20, 250);
+            double between = 1000.0 * partitions / (double)reports;
+            assert_true(waits >= 0 && waits <= 230);
+            if (waits == 0) continue;
+            assert_true(1000 * partitions / (waits + 20 + between) > 0.99 * UPLINK_REQUESTS_S);
+            assert_true(waits + 20 <= (UPLINK_RECORDS - 1) * between);
+        }
+}
+
+/* The session of user 7 in a world where so many reports came in the last second that others wait. */
+static struct session *among_many(struct fanout_world *w) {
+    for (int64_t user = 1000; user < 1400; user++) fanout_world_arrive(w, user, true);
+    struct session *session = fanout_world_arrive(w, 7, true);
+    for (int64_t until = clock_monotonic_us() + 700000; clock_monotonic_us() < until;) uv_run(&w->loop, UV_RUN_ONCE);
+    assert_int_equal(w->said_count, 401);
+    return session;
+}
+
+static void says(const struct fanout_world *w, size_t count, enum location_kind kind, int64_t time) {
+    assert_int_equal(w->said_count, count);
+    assert_true(w->said[count - 1].kind == kind && w->said[count - 1].time == time && w->said[count - 1].user == 7);
+}
+
+TEST(reports_wait_for_others) {
+    struct fanout_world *w = fanout_world_of(64);
+    struct session *session = among_many(w);
+    fanout_world_report(w, session, 2);
+    says(w, 401, LOCATION_JOIN, 1);
+    assert_int_equal(reporter_of(w, session)->list->time, 2); // the session's own place counts at once
+    fanout_world_report(w, session, 3);
+    says(w, 402, LOCATION_REPORT, 2); // history has each of them
+    while (w->said_count == 402) uv_run(&w->loop, UV_RUN_ONCE);
+    says(w, 403, LOCATION_REPORT, 3);
+}
+
+/* Whatever comes of the session meanwhile. */
+TEST(a_report_that_waits_is_not_lost) {
+    struct fanout_world *w = fanout_world_of(64);
+    struct session *session = among_many(w);
+    struct reporter *reporter = reporter_of(w, session);
+    fanout_world_report(w, session, 2);
+    uplink_rejoin(w->uplink, reporter);
+    says(w, 403, LOCATION_REJOIN, 2);
+    assert_true(w->said[401].kind == LOCATION_REPORT && w->said[401].time == 2);
+    fanout_world_report(w, session, 3);
+    uplink_place(w->uplink, reporter, &(struct report){.at = {5, 5}, .time = 9, .details = {DETAILS_NONE}});
+    says(w, 404, LOCATION_REPORT, 3);
+    assert_int_equal(reporter->list->time, 9);
+    fanout_world_report(w, session, 10);
+    says(w, 404, LOCATION_REPORT, 3);
+    uplink_leave(w->uplink, reporter);
+    says(w, 405, LOCATION_REPORT, 10);
+    fanout_world_arrive(w, 7, true); // a list is not waited for
+    says(w, 406, LOCATION_JOIN, 1);
+}

@@ -478,6 +478,26 @@ TEST(test_memtables_and_cache_stay_within_their_limits, struct fixture *f) {
     assert_true(usage.sst_files > (uint64_t)ROUNDS * FAMILIES * sizeof value / 2);
 }
 
+/* A process that owns 64 partitions has a family of each kind for each of them. */
+TEST(test_many_families_with_a_few_keys_stay_in_memory, struct fixture *f) {
+    enum { FAMILIES = 320, ROUNDS = 20 };
+    char value[1024] = {0};
+    f->options = (struct store_options){.memory_bytes = 192 << 20, .point_lookups = true};
+    reopen(f);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < FAMILIES; i++) {
+            char name[16], key[16];
+            snprintf(name, sizeof name, "f-%d", i);
+            snprintf(key, sizeof key, "%d", round);
+            memset(value, 'a' + round, sizeof value - 1);
+            put(f, family(f, name), key, value);
+        }
+    }
+    struct store_usage usage = store_usage(f->store);
+    assert_int_equal(usage.sst_files, 0);
+    assert_in_range(usage.memtables, 1, (uint64_t)FAMILIES * (64 << 10));
+}
+
 /* The rest is as large as if the range had never been, although nothing else is written. */
 TEST(test_what_a_deleted_range_takes_is_given_back, struct fixture *f) {
     enum { KEYS = 40000, DELETED = 30000 };

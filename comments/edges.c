@@ -55,6 +55,8 @@ void edges_forget_watch(void *context, int32_t partition, const void *key, size_
 
 void edges_flush_old(struct edges *edges, int64_t now_us) { deliver_flush_old(edges->deliver, now_us); }
 
+int64_t edges_flush_ready(struct edges *edges, int64_t now_us) { return deliver_flush_ready(edges->deliver, now_us); }
+
 void edges_flush(struct edges *edges) { deliver_flush(edges->deliver); }
 
 bool edges_blocked(struct edges *edges) { return deliver_blocked(edges->deliver) && !deliver_retry(edges->deliver); }
@@ -71,6 +73,7 @@ int edges_new(const struct edges_options *options, struct edges **out, struct er
         .destinations = options->routes,
         .flush_bytes = (size_t)options->owning->outbox_flush_bytes,
         .flush_us = options->owning->outbox_flush_ms * 1000,
+        .gather_most_us = DELIVER_GATHER_US,
         .epochs = options->epochs,
         .tracer = options->kafka->tracer,
         .context = edges,

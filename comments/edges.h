@@ -30,5 +30,6 @@ void edges_deliver(void *edges, int32_t route, const void *payload, size_t size)
 void edges_forget_watch(void *edges, int32_t partition, const void *key, size_t size);
 
 void edges_flush_old(struct edges *edges, int64_t now_us);
+int64_t edges_flush_ready(struct edges *edges, int64_t now_us); /* as deliver_flush_ready */
 void edges_flush(struct edges *edges);
 bool edges_blocked(struct edges *edges); /* offers what waits once more; true: the producer still has no room */

@@ -28,6 +28,10 @@ static void changed(void *context) {
 }
 
 static void flush_old(void *context, int64_t now_us) { edges_flush_old(((struct comments *)context)->edges, now_us); }
+static int64_t flush_ready(void *context, int64_t now_us) {
+    return edges_flush_ready(((struct comments *)context)->edges, now_us);
+}
+
 static void flush(void *context) { edges_flush(((struct comments *)context)->edges); }
 static void drained(void *context) { service_finished(((struct comments *)context)->service); }
 
@@ -44,6 +48,7 @@ const struct tasks_product COMMENTS_TOPOLOGY = {
     .store_count = COMMENTS_STORES,
     .changed = changed,
     .flush_old = flush_old,
+    .flush_ready = flush_ready,
     .flush = flush,
     .drained = drained,
     .failed = comments_failed,

@@ -191,6 +191,19 @@ void outbox_flush_old(struct outbox *outbox, int64_t now_us) {
     for (size_t i = 0; i < OUTBOXES; i++) deliver_flush_old(outbox->lanes[i].deliver, now_us);
 }
 
+int64_t outbox_flush_ready(struct outbox *outbox, int64_t now_us) {
+    int64_t soonest = 0;
+    for (size_t i = 0; i < OUTBOXES; i++) {
+        int64_t left_ms = deliver_flush_ready(outbox->lanes[i].deliver, now_us);
+        if (left_ms && (!soonest || left_ms < soonest)) soonest = left_ms;
+    }
+    return soonest;
+}
+
+void outbox_flush_timeline(struct outbox *outbox, int32_t partition) {
+    deliver_flush_one(outbox->lanes[TIMELINES].deliver, partition);
+}
+
 void outbox_flush(struct outbox *outbox) {
     for (size_t i = 0; i < OUTBOXES; i++) deliver_flush(outbox->lanes[i].deliver);
 }
@@ -231,6 +244,7 @@ int outbox_new(const struct outbox_options *options, struct outbox **out, struct
             .destinations = i == DELIVERIES ? options->routes : options->partitions,
             .flush_bytes = options->flush_bytes,
             .flush_us = options->flush_us,
+            .gather_most_us = DELIVER_GATHER_US,
             .epochs = options->epochs,
             .tracer = options->kafka->tracer,
             .context = &outbox->lanes[i],

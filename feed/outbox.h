@@ -44,7 +44,9 @@ void outbox_notice_gone(struct outbox *outbox, const uint8_t key[NOTICE_KEY_SIZE
 void outbox_notice(struct outbox *outbox, const struct notice_key *key, const struct notice *notice);
 
 void outbox_flush_old(struct outbox *outbox, int64_t now_us);
+int64_t outbox_flush_ready(struct outbox *outbox, int64_t now_us); /* as deliver_flush_ready */
 void outbox_flush(struct outbox *outbox);
+void outbox_flush_timeline(struct outbox *outbox, int32_t partition); /* what waits for that partition of `timelines` */
 bool outbox_retry(struct outbox *outbox); /* offers again what waits; true: nothing is left */
 bool outbox_blocked(const struct outbox *outbox);
 

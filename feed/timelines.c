@@ -62,7 +62,7 @@ static int begin(struct timelines *timelines, int32_t partition, int64_t user, s
     if (code) return code;
     struct timeline_item item = {.kind = TIMELINE_ITEM_BEGIN, .begin = {.wanted = {.items = wanted, .count = count}}};
     outbox_put(timelines->feed->outbox, &TOPIC_TIMELINES, partition, &user, 1, &item);
-    outbox_flush(timelines->feed->outbox);
+    outbox_flush_timeline(timelines->feed->outbox, partition);
     return 0;
 }
 

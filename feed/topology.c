@@ -180,6 +180,12 @@ static void changed(void *context) {
 
 static void flush_old(void *context, int64_t now_us) { outbox_flush_old(((struct feed *)context)->outbox, now_us); }
 
+static int64_t flush_ready(void *context, int64_t now_us) {
+    struct feed *feed = context;
+    feed_go_on(feed);
+    return outbox_flush_ready(feed->outbox, now_us);
+}
+
 static void flush(void *context) {
     struct feed *feed = context;
     feed_go_on(feed);
@@ -208,6 +214,7 @@ const struct tasks_product FEED_TOPOLOGY = {
     .store_count = STORES,
     .changed = changed,
     .flush_old = flush_old,
+    .flush_ready = flush_ready,
     .flush = flush,
     .drained = drained,
     .failed = feed_failed,

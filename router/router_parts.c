@@ -75,6 +75,7 @@ static int make_output(struct router *router, struct error *error) {
     router->outbox = deliver_new(&(struct deliver_options){.destinations = router->routes,
                                                            .flush_bytes = (size_t)router->owning->outbox_flush_bytes,
                                                            .flush_us = router->owning->outbox_flush_ms * SECOND_MS,
+                                                           .gather_most_us = DELIVER_GATHER_US,
                                                            .epochs = router->epochs,
                                                            .tracer = service_kafka(router->service)->tracer,
                                                            .context = router->collector,

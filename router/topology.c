@@ -190,6 +190,10 @@ static void flush_old(void *context, int64_t now_us) {
     report_clock_tick(router->clock);
 }
 
+static int64_t flush_ready(void *context, int64_t now_us) {
+    return deliver_flush_ready(((struct router *)context)->outbox, now_us);
+}
+
 static void flush(void *context) { deliver_flush(((struct router *)context)->outbox); }
 static void settle(void *context) { reports_settle(((struct router *)context)->reports); }
 
@@ -218,6 +222,7 @@ const struct tasks_product ROUTER_TOPOLOGY = {
     .kinds = KINDS,
     .store_count = ARRAY_SIZE(KINDS),
     .flush_old = flush_old,
+    .flush_ready = flush_ready,
     .flush = flush,
     .drained = drained,
     .failed = router_failed,

@@ -14,6 +14,7 @@ struct waiting_batch {
     int64_t received;          /* oldest of the envelopes; 0: none */
     int64_t first_us;          /* when the first envelope came */
     bool filled;               /* in the ring of the filled */
+    uint32_t period;           /* in which the last envelope came */
     struct trace_scope traced; /* its `sends`: which envelopes are of the trace; none: of no trace */
 };
 
@@ -39,6 +40,14 @@ struct deliver {
     struct filled *filled; /* ring of all destinations that hold envelopes, oldest first; each at most once */
     size_t filled_first, filled_count;
 
+    struct {
+        int64_t since_us;   /* when the period began; 0: there was none yet */
+        uint32_t period;    /* its number */
+        uint64_t envelopes; /* that came in it, */
+        int32_t reached;    /* for so many destinations */
+        int64_t wait_us;    /* of batches, by the last periods */
+    } load;
+
     struct waiting *waiting; /* in order, from waiting_first on */
     size_t waiting_first, waiting_count, waiting_room, waiting_bytes;
 
@@ -52,7 +61,7 @@ struct deliver {
     size_t users_room;
 };
 
-enum { BATCH_BYTES_FIRST = 4096 };
+enum { BATCH_BYTES_FIRST = 4096, PERIOD_US = 500000 };
 
 struct deliver *deliver_new(const struct deliver_options *options) {
     size_t destinations = (size_t)options->destinations;
@@ -60,6 +69,7 @@ struct deliver *deliver_new(const struct deliver_options *options) {
         .options = *options,
         .batches = mem_zero(destinations, sizeof *deliver->batches),
         .filled = mem_alloc(destinations * sizeof *deliver->filled),
+        .load.period = 1,
         .tally = mem_zero(destinations, sizeof *deliver->tally),
         .touched = mem_alloc(destinations * sizeof *deliver->touched),
     });
@@ -156,21 +166,58 @@ static void add_filled(struct deliver *deliver, int32_t destination) {
     batch->filled = true;
 }
 
-void deliver_flush_old(struct deliver *deliver, int64_t now_us) {
+/* Sends batches whose first envelope is that old. */
+static void flush_older(struct deliver *deliver, int64_t now_us, int64_t age_us) {
     while (deliver->filled_count) {
-        if (now_us - deliver->filled[deliver->filled_first].since_us < deliver->options.flush_us) return;
+        if (now_us - deliver->filled[deliver->filled_first].since_us < age_us) return;
         int32_t destination = take_filled(deliver);
+        const struct waiting_batch *batch = &deliver->batches[destination];
         // It may have been sent because it was full, and have filled again: then it stands behind the others.
-        if (now_us - deliver->batches[destination].first_us < deliver->options.flush_us)
+        if (batch->count && now_us - batch->first_us < age_us)
             add_filled(deliver, destination);
-        else
+        else if (batch->count)
             send_batch(deliver, destination);
     }
 }
 
-void deliver_flush(struct deliver *deliver) {
-    while (deliver->filled_count) send_batch(deliver, take_filled(deliver));
+/* The first envelope of a batch comes half as long after the last batch as others come after each other: with what it waits that makes
+ * as many batches as there may be. */
+static void measure(struct deliver *deliver, int64_t now_us) {
+    int64_t took_us = now_us - deliver->load.since_us;
+    if (deliver->load.since_us && took_us < PERIOD_US) return;
+    int64_t wait_us = 0;
+    if (deliver->load.since_us && deliver->load.envelopes) {
+        int64_t between_us = deliver->load.reached * took_us / (int64_t)deliver->load.envelopes;
+        wait_us = deliver->load.reached * (INT64_C(1000000) / DELIVER_BATCHES_S) - between_us;
+    }
+    if (wait_us > deliver->options.gather_most_us) wait_us = deliver->options.gather_most_us;
+    if (wait_us < 0) wait_us = 0;
+    deliver->load.wait_us = (deliver->load.wait_us + wait_us) / 2;
+    deliver->load.since_us = now_us;
+    deliver->load.period++;
+    deliver->load.envelopes = 0;
+    deliver->load.reached = 0;
 }
+
+void deliver_flush_old(struct deliver *deliver, int64_t now_us) {
+    measure(deliver, now_us);
+    int64_t flush_us = deliver->options.flush_us, wait_us = deliver->load.wait_us;
+    flush_older(deliver, now_us, wait_us > flush_us ? wait_us : flush_us);
+}
+
+int64_t deliver_flush_ready(struct deliver *deliver, int64_t now_us) {
+    measure(deliver, now_us);
+    flush_older(deliver, now_us, deliver->load.wait_us);
+    if (!deliver->filled_count) return 0;
+    int64_t left_us = deliver->filled[deliver->filled_first].since_us + deliver->load.wait_us - now_us;
+    return left_us / 1000 + 1;
+}
+
+void deliver_flush_one(struct deliver *deliver, int32_t destination) {
+    if (deliver->batches[destination].count) send_batch(deliver, destination);
+}
+
+void deliver_flush(struct deliver *deliver) { flush_older(deliver, 0, INT64_MIN); }
 
 void deliver_beat(struct deliver *deliver) {
     deliver_flush(deliver);
@@ -232,6 +279,9 @@ static void append(struct deliver *deliver, int32_t destination, const struct de
     if (scope) trace_next(batch, scope);
     reserve(batch, most);
     if (!batch->count) batch->first_us = now_us;
+    if (batch->period != deliver->load.period) deliver->load.reached++;
+    batch->period = deliver->load.period;
+    deliver->load.envelopes++;
     batch->size = (size_t)(deliver_envelope_write(batch->data + batch->size, envelope) - batch->data);
     batch->count++;
     if (received && (!batch->received || received < batch->received)) batch->received = received;

@@ -129,6 +129,7 @@ static void take(void *context, const struct kafka_record *records, size_t count
 static void drained(void *context) {
     struct owner *owner = context;
     PRODUCT(owner, state_idle);
+    inputs_flush_ready(owner);
     owner_progress(owner);
 }
 

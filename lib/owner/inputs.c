@@ -80,9 +80,22 @@ static void take(void *context, const struct kafka_record *records, size_t count
     inputs_hold(owner);
 }
 
+void inputs_flush_ready(struct owner *owner) {
+    const struct owner_product *product = owner->options.product;
+    int64_t left_ms = 0;
+    if (product->flush_ready)
+        left_ms = product->flush_ready(owner->options.context, clock_monotonic_us());
+    else
+        PRODUCT(owner, flush);
+    if (left_ms)
+        loop_timer_again(owner->ready, (uint64_t)left_ms, 0);
+    else
+        loop_timer_stop(owner->ready);
+}
+
 static void drained(void *context) {
     struct owner *owner = context;
-    PRODUCT(owner, flush);
+    inputs_flush_ready(owner);
     inputs_hold(owner);
 }
 

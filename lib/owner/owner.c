@@ -37,6 +37,8 @@ static void sort_topics(struct owner *owner) {
     }
 }
 
+static void flush_ready(void *context) { inputs_flush_ready(context); }
+
 int owner_new(const struct owner_options *options, struct owner **out, struct error *error) {
     size_t partitions = (size_t)options->partitions;
     if (too_many(options))
@@ -49,6 +51,7 @@ int owner_new(const struct owner_options *options, struct owner **out, struct er
         .lag_ms = INT64_MAX,
     });
     sort_topics(owner);
+    owner->ready = loop_timer_new(options->loop, INT32_MAX, 0, flush_ready, owner);
     owner->stages = stages_new(options->partitions, owner->input_count, owner->shared, EPOCHS_MAX);
     owner->answers = answers_new(owner);
     owner->fresh = fresh_new(owner);
@@ -81,6 +84,7 @@ void owner_free(struct owner *owner) {
     if (owner->consumer && owner->options.decider) decider_set_consumer(owner->options.decider, NULL);
     kafka_consumer_free(owner->consumer);
     loop_timer_free(owner->retry);
+    loop_timer_free(owner->ready);
     changelogs_free(owner);
     stages_free(owner->stages);
     owner_metrics_free(&owner->metrics);

@@ -67,7 +67,10 @@ struct owner_product {
     void (*input)(void *context, size_t input, const struct kafka_record *record, bool owned, int64_t now_us);
     /* Called before, during and after a batch of inputs: the product sends output that has waited long enough. */
     void (*flush_old)(void *context, int64_t now_us);
-    void (*flush)(void *context);  /* there is no more input for now: sends all output */
+    /* There is no more input for now: sends the output that need not wait for more of it. Returns in how many ms it is to be called again
+     * for the rest; 0: nothing waits. NULL: `flush` is called. */
+    int64_t (*flush_ready)(void *context, int64_t now_us);
+    void (*flush)(void *context);  /* sends all output: an epoch is going to be closed */
     void (*settle)(void *context); /* partitions change hands: handles held-back input, and sends all output */
     void (*lower)(
         void *context, size_t input,

@@ -43,6 +43,7 @@ struct owner {
     /* inputs.c: */
     struct kafka_position *positions; /* room for all inputs and commands */
     struct loop_timer *retry;
+    struct loop_timer *ready; /* while output waits for more */
     bool assigned, ever_assigned;
     struct {
         int64_t next, since_ms;
@@ -79,6 +80,7 @@ void inputs_pause_commands(struct owner *owner, bool pause);
 /* Whether more commands are queued than a part of what may be: 1: than all, 2: than half. */
 bool inputs_queue_above(const struct owner *owner, size_t part);
 void inputs_hold(struct owner *owner);
+void inputs_flush_ready(struct owner *owner); /* sends output that need not wait for more, and the rest in time */
 void inputs_stop(struct owner *owner);
 void inputs_collect(struct owner *owner); /* says in the metrics how far each input is handled, as of now */
 bool inputs_leave(struct owner *owner);   /* hands its partitions over; true: done, or impossible */

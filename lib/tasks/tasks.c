@@ -263,16 +263,25 @@ static void flush(void *context) {
     if (!tasks->failed) tasks_note(tasks);
 }
 
+/* Effects count as sent when none waits. */
+static int64_t flush_ready(void *context, int64_t now_us) {
+    struct tasks *tasks = context;
+    int64_t left_ms = 0;
+    if (tasks->product->flush_ready)
+        left_ms = tasks->product->flush_ready(tasks->context, now_us);
+    else
+        tasks->product->flush(tasks->context);
+    if (!left_ms && !tasks->failed) tasks_note(tasks);
+    return left_ms;
+}
+
 static void settle(void *context) {
     struct tasks *tasks = context;
     if (tasks->product->settle) tasks->product->settle(tasks->context);
     flush(tasks);
 }
 
-static void idle(void *context) {
-    flush(context);
-    tasks_build(context);
-}
+static void idle(void *context) { tasks_build(context); }
 
 static bool blocked(void *context) {
     struct tasks *tasks = context;
@@ -326,6 +335,7 @@ static const struct owner_product OWNED = {
     .live = live,
     .input = input,
     .flush_old = flush_old,
+    .flush_ready = flush_ready,
     .flush = flush,
     .settle = settle,
     .lower = lower,

@@ -51,11 +51,12 @@ struct tasks_product {
     size_t store_count;
 
     void (*flush_old)(void *context, int64_t now_us);
-    void (*flush)(void *context); /* sends all output: when there is nothing to read, and before an epoch is closed */
+    void (*flush)(void *context); /* sends all output: before an epoch is closed */
     void (*drained)(void *context);
     void (*failed)(void *context, const char *doing, const struct error *error); /* once; the process must end */
 
     /* NULL: the product has no use for it. */
+    int64_t (*flush_ready)(void *context, int64_t now_us); /* as the owner's */
     /* The group is joined as soon as the product says so (tasks_may_join), now or later. */
     void (*prepared)(void *context);
     void (*changed)(void *context); /* state of tasks that run was written: who waits for it may look again */

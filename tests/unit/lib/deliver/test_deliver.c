@@ -502,3 +502,75 @@ TEST(test_random_histories, struct world *w) {
         w->outbox = NULL;
     }
 }
+
+/* ---- batches that wait for more ---- */
+
+static void gather(struct world *w, int64_t most_us) {
+    deliver_free(w->outbox);
+    w->outbox = deliver_new(&(struct deliver_options){.destinations = DESTINATIONS,
+                                                      .flush_bytes = FLUSH_BYTES,
+                                                      .flush_us = 1000,
+                                                      .gather_most_us = most_us,
+                                                      .epochs = w->epochs,
+                                                      .context = w,
+                                                      .send = take});
+}
+
+enum { SECONDS = 6 };
+
+/* Puts one envelope after the other for some seconds, each to the next destination, and nothing more comes after each. Returns how many
+ * batches go in the last second. No envelope waits longer than said. */
+static size_t batches_a_second(struct world *w, int64_t every_us, int64_t longest_us) {
+    int64_t since_us[DESTINATIONS] = {0}; // of the oldest envelope that waits; 0: none does
+    for (int64_t turn = 1; turn * every_us < SECONDS * INT64_C(1000000); turn++) {
+        int64_t now_us = turn * every_us;
+        int32_t destination = (int32_t)(turn % DESTINATIONS), waiting = 0;
+        if (now_us <= (SECONDS - 1) * INT64_C(1000000)) forget_sent(w);
+        size_t sent = w->count;
+        put(w, destination, destination, 0, now_us);
+        if (!since_us[destination]) since_us[destination] = now_us;
+        int64_t left_ms = deliver_flush_ready(w->outbox, now_us);
+        for (; sent < w->count; sent++) since_us[w->sent[sent].destination] = 0;
+        for (int i = 0; i < DESTINATIONS; i++) {
+            waiting += since_us[i] != 0;
+            if (since_us[i]) assert_in_range(now_us - since_us[i], 0, longest_us);
+        }
+        assert_int_equal(left_ms > 0, waiting > 0);
+    }
+    return w->count;
+}
+
+TEST(test_few_batches_do_not_wait, struct world *w) {
+    gather(w, DELIVER_GATHER_US);
+    assert_in_range(batches_a_second(w, 2000, 0), 499, 500);
+}
+
+TEST(test_many_batches_wait_until_they_are_fewer, struct world *w) {
+    gather(w, DELIVER_GATHER_US);
+    assert_in_range(batches_a_second(w, 250, 4000), DELIVER_BATCHES_S * 9 / 10, DELIVER_BATCHES_S * 11 / 10);
+}
+
+TEST(test_batches_wait_no_longer_than_they_may, struct world *w) {
+    gather(w, 2000);
+    assert_in_range(batches_a_second(w, 250, 2000), 1900,
+                    2100); // five, each of which goes after 2 ms, and begins 0.5 ms later
+}
+
+TEST(test_batch_of_one_destination, struct world *w) {
+    put(w, 1, 1, 0, 0);
+    put(w, 2, 2, 0, 0);
+    deliver_flush_one(w->outbox, 1);
+    deliver_flush_one(w->outbox, 3); // has none
+    assert_int_equal(w->count, 1);
+    assert_int_equal(w->sent[0].destination, 1);
+    deliver_flush(w->outbox);
+    assert_int_equal(w->count, 2);
+    assert_int_equal(w->sent[1].destination, 2);
+    put(w, 1, 3, 0, FLUSH_US);
+    deliver_flush_one(w->outbox, 1);
+    put(w, 1, 4, 0, FLUSH_US);
+    deliver_flush_old(w->outbox, 2 * FLUSH_US - 1);
+    assert_int_equal(w->count, 3);
+    deliver_flush_old(w->outbox, 2 * FLUSH_US);
+    assert_int_equal(w->count, 4);
+}

@@ -243,12 +243,20 @@ def test_owners_build_each_hot_page_for_each_gateway():
     assert builds[1] > 999 * builds[0] and builds[2] == 100000
 
 
+def test_routers_gather_what_would_be_many_batches():
+    """Of a router: as many a second as it may send, unless they would wait for more than 250 ms."""
+    few, many = planned(2e6, replication=1), planned(10e6, replication=1)
+    assert few.batches == pytest.approx(few.tiers['router'].processes * planner.DELIVER_BATCHES_S, rel=1e-6)
+    assert many.batches == pytest.approx(planned(10e6, replication=1, flush=0.25).batches)
+    assert planned(2e6, replication=1, flush=0.25).batches < few.batches
+
+
 def test_limits_are_of_processes():
     """The column says what decides how many processes there are; what decides about machines is among the warnings."""
     plan = planned(10e6, hot_reads=1e6)
     assert plan.tiers['ingest'].limit == 'CPU'
     assert warns(plan, 'The tier ingest needs 19 machines for its network')
-    assert plan.tiers['router'].limit == 'batches'
+    assert planned(10e6, sessions=3000).tiers['router'].limit == 'batches'
 
     tiers = planned(10e6, hot_reads=1e6, flush=0.25, network=0.5).tiers
     assert tiers['router'].limit == 'CPU'  # joins: 19 routers, and 16 without batches
@@ -346,14 +354,14 @@ def test_what_breaks_first_is_where_plans_end():
 
 
 def test_each_setting_is_halved_and_doubled():
-    load = load_of(10e6, flush=0.25)
+    load = load_of(10e6)
     plan = planner.Plan(load)
     rows = {name: (now, plans) for name, now, plans in planner.settings_changed(load, plan)}
     assert {name: now for name, (now, _) in rows.items()} == {
-        'outbox.flush.ms': 250, 'edge.flush.window.ms': 1000, 'edge.max.sessions': 18000, 'partitions': plan.partitions,
+        'feed.push.max': 1000, 'edge.flush.window.ms': 1000, 'edge.max.sessions': 18000, 'partitions': plan.partitions,
         'history.retention.days': 30}
-    for option, values in (('outbox.flush.ms', (0.125, 0.5)), ('edge.max.sessions', (9000, 36000))):
-        alone = [planned(10e6, **{'flush': 0.25} | {planner.SETTINGS[option][0]: value}).cores for value in values]
+    for option, values in (('edge.flush.window.ms', (0.5, 2)), ('edge.max.sessions', (9000, 36000))):
+        alone = [planned(10e6, **{planner.SETTINGS[option][0]: value}).cores for value in values]
         assert [other.cores for other in rows[option][1]] == alone and alone[0] > plan.cores > alone[1]
 
 

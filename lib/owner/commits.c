@@ -101,9 +101,8 @@ static int64_t waiting_ms(struct owner *owner, int32_t partition, int64_t now) {
     int64_t longest = 0;
     for (size_t i = 0; i < owner->input_count; i++) {
         if (stage == STAGE_FOREIGN && !owner->shared[i]) continue;
-        bool read = stage == STAGE_FOREIGN || stage == STAGE_LIVE;
         // While it is restored nobody looks: what has come in the meantime is not known, but since when.
-        bool nothing = read && kafka_consumer_lag(owner->consumer, owner->inputs[i], partition) == 0;
+        bool nothing = inputs_at_end(owner, i, partition);
         int64_t waiting = stages_waiting_ms(owner->stages, i, partition, nothing, now, BEHIND_MS);
         if (waiting > longest) longest = waiting;
     }

@@ -10,6 +10,9 @@ enum {
     RETRY_MS = 5,
     NEVER_MS = INT32_MAX,
     FLUSH_LOOK = 64, /* records between two looks at the clock */
+    /* What others own leads to no output here, so it may come a little later, and in large answers: a process asks each broker for it, as
+     * all others do. */
+    OBSERVE_MS = 100,
     STAY_TENTHS = 5
 };
 
@@ -99,6 +102,18 @@ static void drained(void *context) {
     inputs_hold(owner);
 }
 
+static void observe(void *context, const struct kafka_record *records, size_t count) {
+    struct owner *owner = context;
+    int64_t now_us = clock_monotonic_us();
+    for (size_t i = 0; i < count; i++) {
+        size_t input = owner_number_of(owner->inputs, owner->input_count, records[i].topic);
+        if (!stages_owned(owner->stages, records[i].partition)) take_input(owner, input, &records[i], now_us);
+        if (i % FLUSH_LOOK != FLUSH_LOOK - 1) continue;
+        now_us = clock_monotonic_us();
+        PRODUCT(owner, flush_old, now_us);
+    }
+}
+
 static void retry(void *context) { inputs_hold(context); }
 
 void inputs_hold(struct owner *owner) {
@@ -112,6 +127,7 @@ void inputs_hold(struct owner *owner) {
     if (hold == owner->held) return;
     owner->held = hold;
     kafka_consumer_hold(owner->consumer, hold);
+    if (owner->observer) kafka_consumer_hold(owner->observer, hold);
 }
 
 /* ---- assignments ---- */
@@ -147,8 +163,19 @@ static int64_t commands_next(const struct owner *owner, size_t command, int32_t 
                : next;
 }
 
+static bool is_observed(const struct owner *owner, size_t input, enum stage stage) {
+    return stage == STAGE_FOREIGN && owner->shared[input];
+}
+
 static bool is_read(const struct owner *owner, size_t input, enum stage stage) {
-    return stage == STAGE_LIVE || (stage == STAGE_FOREIGN && owner->shared[input]);
+    return stage == STAGE_LIVE || is_observed(owner, input, stage);
+}
+
+bool inputs_at_end(const struct owner *owner, size_t input, int32_t partition) {
+    enum stage stage = stages_of(owner->stages, partition);
+    if (!is_read(owner, input, stage)) return false;
+    return !kafka_consumer_lag(stage == STAGE_LIVE ? owner->consumer : owner->observer, owner->inputs[input],
+                               partition);
 }
 
 void inputs_collect(struct owner *owner) {
@@ -161,17 +188,32 @@ void inputs_collect(struct owner *owner) {
     }
 }
 
+static struct kafka_position next_of(const struct owner *owner, size_t input, int32_t partition) {
+    int64_t next = stages_next(owner->stages, input, partition);
+    return at(owner->inputs[input], partition, next < 0 ? KAFKA_OFFSET_BEGINNING : next);
+}
+
+/* Reads other owners' partitions of shared inputs, and no longer those that this process owns now. */
+static void observe_all(struct owner *owner) {
+    struct error error;
+    size_t count = 0;
+    if (!owner->observer) return;
+    for (int32_t p = 0; p < owner->options.partitions; p++) {
+        for (size_t i = 0; i < owner->input_count; i++)
+            if (is_observed(owner, i, stages_of(owner->stages, p))) owner->positions[count++] = next_of(owner, i, p);
+    }
+    if (kafka_consumer_read(owner->observer, owner->positions, count, &error))
+        owner_failed(owner, "others' inputs cannot be read", &error);
+}
+
 /* Reads all partitions that may be read now: owned and restored ones, and other owners' partitions of shared inputs. */
 static void read_all(struct owner *owner) {
     struct error error;
     size_t count = 0;
+    observe_all(owner);
     for (int32_t p = 0; p < owner->options.partitions; p++) {
-        enum stage stage = stages_of(owner->stages, p);
-        for (size_t i = 0; i < owner->input_count; i++) {
-            int64_t next = stages_next(owner->stages, i, p);
-            if (is_read(owner, i, stage))
-                owner->positions[count++] = at(owner->inputs[i], p, next < 0 ? KAFKA_OFFSET_BEGINNING : next);
-        }
+        for (size_t i = 0; i < owner->input_count; i++)
+            if (stages_of(owner->stages, p) == STAGE_LIVE) owner->positions[count++] = next_of(owner, i, p);
         for (size_t c = 0; stages_commanding(owner->stages, p) && c < owner->command_count; c++)
             owner->positions[count++] = at(owner->commands[c], p, commands_next(owner, c, p));
     }
@@ -363,7 +405,18 @@ int owner_join(struct owner *owner, struct error *error) {
         .on_fatal = given_up,
     };
     owner->retry = loop_timer_new(owner->options.loop, NEVER_MS, NEVER_MS, retry, owner);
-    int code = kafka_consumer_new(&options, &owner->consumer, error);
+    struct kafka_consumer_options observing = {
+        .loop = owner->options.loop,
+        .settings = owner->options.kafka,
+        .batch = owner->options.batch,
+        .gather_ms = OBSERVE_MS,
+        .context = owner,
+        .on_records = observe,
+    };
+    bool shares = false;
+    for (size_t i = 0; i < owner->input_count; i++) shares = shares || owner->shared[i];
+    int code = shares ? kafka_consumer_new(&observing, &owner->observer, error) : 0;
+    if (!code) code = kafka_consumer_new(&options, &owner->consumer, error);
     if (!code && owner->options.decider) decider_set_consumer(owner->options.decider, owner->consumer);
     return code;
 }

@@ -83,6 +83,7 @@ void owner_free(struct owner *owner) {
     fresh_free(owner->fresh);
     if (owner->consumer && owner->options.decider) decider_set_consumer(owner->options.decider, NULL);
     kafka_consumer_free(owner->consumer);
+    kafka_consumer_free(owner->observer);
     loop_timer_free(owner->retry);
     loop_timer_free(owner->ready);
     changelogs_free(owner);

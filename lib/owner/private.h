@@ -41,6 +41,7 @@ struct owner {
     int64_t *command_ends;      /* as decided: where the topics of commands ended when that was asked */
 
     /* inputs.c: */
+    struct kafka_consumer *observer;  /* of others' partitions of shared inputs; NULL: there are no such inputs */
     struct kafka_position *positions; /* room for all inputs and commands */
     struct loop_timer *retry;
     struct loop_timer *ready; /* while output waits for more */
@@ -80,6 +81,8 @@ void inputs_pause_commands(struct owner *owner, bool pause);
 /* Whether more commands are queued than a part of what may be: 1: than all, 2: than half. */
 bool inputs_queue_above(const struct owner *owner, size_t part);
 void inputs_hold(struct owner *owner);
+/* Whether the partition of the input is read, its own or another owner's, and nothing is left to read. */
+bool inputs_at_end(const struct owner *owner, size_t input, int32_t partition);
 void inputs_flush_ready(struct owner *owner); /* sends output that need not wait for more, and the rest in time */
 void inputs_stop(struct owner *owner);
 void inputs_collect(struct owner *owner); /* says in the metrics how far each input is handled, as of now */

@@ -26,8 +26,9 @@ static const struct config_property PROPERTIES[] = {
     {"outbox.flush.bytes", CONFIG_INT, AT(outbox_flush_bytes), "65536", .min = 1024, .max = 524288,
      .doc = "A batch for an edge or another process is sent when it holds that many bytes."},
     {"outbox.flush.ms", CONFIG_INT, AT(outbox_flush_ms), "5", .min = 0, .max = 1000,
-     .doc = "Or when its first item is that old, in ms, or at once when no more input is there. Where batches would be many and small, "
-            "they wait longer, 250 ms at most."},
+     .doc =
+         "Or when its first item is that old, in ms, or at once when no more input is there. Where batches would be many and small, "
+         "they wait longer, 250 ms at most."},
     {"outbox.queue.mb", CONFIG_INT, AT(outbox_queue_mb), "64", .min = 1, .max = 4096,
      .doc = "How many MiB of batches may wait for Kafka's acknowledgement before input is held."},
 };

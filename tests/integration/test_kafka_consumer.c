@@ -125,6 +125,10 @@ TEST(test_refuses_what_cannot_be_read, struct world *world) {
     reader_close(&reader);
 }
 
+static bool at_thirty(void *context) {
+    return kafka_consumer_position(((struct reader *)context)->consumer, &TOPIC_LOCATIONS, 0) == 30;
+}
+
 TEST(test_seeks, struct world *world) {
     struct reader reader = {.world = NULL};
     fill(world, &TOPIC_LOCATIONS, 0, 0, 30);
@@ -146,7 +150,8 @@ TEST(test_seeks, struct world *world) {
     assert_values(&reader, 32, 0, 30);
     back.offset = KAFKA_OFFSET_END;
     assert_int_equal(kafka_consumer_seek(reader.consumer, &back, NULL), 0);
-    world_run(world, 200);
+    assert_int_not_equal(kafka_consumer_position(reader.consumer, &TOPIC_LOCATIONS, 0), 30); // the broker is asked
+    world_until(world, at_thirty, &reader, "the end is known");
     fill(world, &TOPIC_LOCATIONS, 0, 30, 31);
     reader_until(&reader, 63);
     assert_values(&reader, 62, 30, 31);

@@ -182,10 +182,10 @@ TEST(reports_wait_where_requests_would_be_many_and_small) {
     assert_int_equal(uplink_gathering_ms(2400, 16, 20, 250), 0); // enough come in 20 ms
     assert_int_equal(uplink_gathering_ms(600, 1, 20, 250), 0);
     assert_int_equal(uplink_gathering_ms(600, 64, 0, 0), 0); // updates go at once
-    for (double reports = 1; reports < 1e5; reports *= 1.1)
+    for (int64_t reports = 1; reports < 100000; reports += reports / 10 + 1)
         for (int32_t partitions = 1; partitions <= 1024; partitions *= 2) {
-            double waits = (double)uplink_gathering_ms(reports, partitions, 20, 250);
-            double between = 1000 * partitions / reports;
+            double waits = (double)uplink_gathering_ms((double)reports, partitions, 20, 250);
+            double between = 1000.0 * partitions / (double)reports;
             assert_true(waits >= 0 && waits <= 230);
             if (waits == 0) continue;
             assert_true(1000 * partitions / (waits + 20 + between) > 0.99 * UPLINK_REQUESTS_S);

@@ -48,6 +48,10 @@ def user(number):
     return 10_000_000 + number * 37
 
 
+def answer_of(program) -> dict:
+    return json.loads(program.communicate()[0])
+
+
 class Deployment:
     def __init__(self, world, plan, chance):
         self.world, self.plan, self.cluster, self.people = world, plan, world.cluster, world.sessions
@@ -74,10 +78,10 @@ class Deployment:
         for name, users in (('authors', authors), ('readers', [user(number) for number in range(min(self.people, READERS))])):
             (self.cluster.folder / name).write_text(''.join(self.cluster.token(one) + '\n' for one in users))
         (self.cluster.folder / 'post').write_text(json.dumps({'text': 'x' * 140}))
-        for program, what in (self.posts(POSTS_BEFORE / 10, 10, PREPARING), 'posts'), (self.pages(FEED, READERS / 10, 10, PREPARING), 'pages'):
-            with program:
-                answer = json.loads(program.communicate()[0])
-                assert answer['bad'] == 0, (what, answer)
+        # One after the other: inboxes begin with the first pages, which are whole once there are posts.
+        for begin in (lambda: self.posts(POSTS_BEFORE / 10, 10, PREPARING)), (lambda: self.pages(FEED, READERS / 10, 10, PREPARING)):
+            answer = answer_of(begin())
+            assert answer['bad'] == 0, answer
         self.hot = '/v1/comments/post/' + self.cluster.http(authors[0]).ok('POST', '/v1/posts', json={'text': 'x' * 140})['id']
         for number in range(40):
             one = self.cluster.http(user(number))
@@ -110,7 +114,7 @@ class Deployment:
         return found | {'brokers': cpu_s(broker) - compiler_s(broker)}, compiler_s(broker)
 
 
-def cores(deployment, seconds):
+def busy_cores(deployment, seconds):
     """Of each tier, and of the broker's compilers."""
     (before, compiling), began = deployment.cpu(), time.monotonic()
     time.sleep(seconds)
@@ -121,7 +125,7 @@ def cores(deployment, seconds):
 def measure(deployment, processes, seconds) -> dict:
     """Cores of each tier, and before there is any load; how quickly reports reach friends; how many of the pages and posts were refused."""
     load, total = deployment.plan.load, WARM_S + seconds + 5
-    idle, _ = cores(deployment, IDLE_S)
+    idle, _ = busy_cores(deployment, IDLE_S)
     phones = deployment.phones(processes, total)
     try:
         eventually(lambda: deployment.sessions() >= deployment.people // processes * processes, 300, every=1, what='all phones are there')
@@ -131,9 +135,9 @@ def measure(deployment, processes, seconds) -> dict:
             for process in readers.values():
                 stack.callback(process.kill)
             time.sleep(WARM_S)
-            busy, compilers = cores(deployment, seconds)
-            answers = {name: json.loads(process.communicate()[0]) for name, process in readers.items()}
-        seen = [json.loads(process.communicate()[0]) for process in phones]
+            busy, compilers = busy_cores(deployment, seconds)
+            answers = {name: answer_of(process) for name, process in readers.items()}
+        seen = [answer_of(process) for process in phones]
     finally:
         for process in phones:
             process.kill()

@@ -25,7 +25,7 @@ SORTS = ('floor', 'newest', 'heat')
 LISTS = ((1000, 20), (37, 3))  # limits, and first replies of each root
 READERS = 16
 WATCHERS = 8  # half of them watch the subject that gets half
-TOLD_S = 60  # whatever is lost, a watcher knows by then that the thread is to be read again
+TOLD_S = 180  # whatever is lost, a watcher knows by then that the thread is to be read again
 TOPICS = ('comments', 'comment-texts', 'reactions', 'comment-refusals', 'comments-wide', 'moderation-log', 'bans',
           'posts', 'post-texts')  # only who sees a post reads its thread
 

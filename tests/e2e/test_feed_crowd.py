@@ -23,7 +23,7 @@ needs_graph = pytest.mark.skipif(not GRAPH.exists(), reason=f'the real graph is 
 PEOPLE, AUTHORS, WATCHERS = 2000, 10, 24
 # The threshold, and the one it is changed to in the middle. STARLING_CROWD=all: also those that stay as they are.
 THRESHOLDS = [(0, 0), (10_000, 10)] + ([(10, 10), (10_000, 10_000)] if os.environ.get('STARLING_CROWD') == 'all' else [])
-TOLD_S = 60  # whatever is lost, a watcher knows by then that the page is to be read again
+TOLD_S = 180  # whatever is lost, a watcher knows by then that the page is to be read again
 LIMITS = (7, 20, 100, 1000), (1, 2, 6, 6)  # and how often: small pages take their time
 
 

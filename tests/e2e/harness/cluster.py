@@ -63,7 +63,7 @@ class Daemon(Process):
                          self.folder / 'log', {'ASAN_OPTIONS': 'detect_stack_use_after_return=1',
                                                'UBSAN_OPTIONS': 'print_stacktrace=1', **cluster.environment(name)})
 
-    def start(self, wait=True, timeout=60.0, **settings):
+    def start(self, wait=True, timeout=60.0 * PATIENCE, **settings):
         """Starts it; settings (dots as underscores are not guessed: pass **{'a.b': 1}) change its configuration for good."""
         self.settings.update(settings)
         self.properties.write_text(''.join(f'{key}={value}\n' for key, value in self.settings.items()))
@@ -89,7 +89,7 @@ class Daemon(Process):
         except requests.RequestException:
             return False
 
-    def wait_ready(self, timeout=60.0):
+    def wait_ready(self, timeout=60.0 * PATIENCE):
         def ready():
             if not self.alive():  # not an assertion: there is nothing to wait for any more
                 raise RuntimeError(f'{self.name} ended by itself with {self.exit_code()}:\n{self.tail()}')
@@ -219,7 +219,7 @@ class Cluster:
                              *(word for option in ('replication', 'min-insync') if option in plan
                                for word in (f'--{option}', plan[option])))
 
-    def starling(self, *arguments, check=True, timeout=60.0, **run) -> subprocess.CompletedProcess:
+    def starling(self, *arguments, check=True, timeout=60.0 * PATIENCE, **run) -> subprocess.CompletedProcess:
         """The `starling` command against this cluster; its output is text."""
         properties = self.folder / 'starling.properties'
         daemons = {'ops.addresses': ','.join(daemon.ops for daemon in self.daemons)} if self.daemons else {}
@@ -231,7 +231,7 @@ class Cluster:
             'comments.group.id': self.group('comments'), 'places.group.id': self.group('places'),
             'moderation.group.id': self.group('moderation'), **daemons, **self.command_settings}.items()))
         done = subprocess.run([build_folder() / 'starling', *map(str, arguments), '--config', properties],
-                              capture_output=True, text=True, timeout=PATIENCE * timeout, env=clean_environment(), **run)
+                              capture_output=True, text=True, timeout=timeout, env=clean_environment(), **run)
         if check:
             assert done.returncode == 0, f'starling {arguments}: {done.returncode}\n{done.stdout}{done.stderr}'
         return done

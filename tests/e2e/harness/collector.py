@@ -4,7 +4,7 @@ import dataclasses
 import json
 
 from .posted import Posted
-from .waiting import eventually
+from .waiting import PATIENCE, eventually
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Collector(Posted):
         with self._lock:
             return {trace: list(spans) for trace, spans in self._spans.items()}
 
-    def wait(self, trace, names, root='', timeout=30) -> list[Span]:
+    def wait(self, trace, names, root='', timeout=30 * PATIENCE) -> list[Span]:
         """Waits until all names are there, and each span but the first has its parent there, too. root: the first one's parent."""
         def whole():
             spans = self.traces().get(trace, [])

@@ -32,7 +32,7 @@ class Running:
         for line in self._child.stdout:
             self.lines.append(line.rstrip('\n'))
 
-    def wait_line(self, pattern, timeout=20.0):
+    def wait_line(self, pattern, timeout=20.0 * PATIENCE):
         return eventually(lambda: next((line for line in self.lines if re.search(pattern, line)), None), timeout,
                           what=f'a line {pattern} in {self.lines}')
 
@@ -40,8 +40,8 @@ class Running:
         self._child.send_signal(number)
         return self.wait()
 
-    def wait(self, timeout=20.0):
-        code = self._child.wait(PATIENCE * timeout)
+    def wait(self, timeout=20.0 * PATIENCE):
+        code = self._child.wait(timeout)
         self._reader.join(5)
         return code, self._child.stderr.read()
 

@@ -3,7 +3,7 @@ import itertools
 
 from .http import pages_of
 from .threads import Threads
-from .waiting import eventually
+from .waiting import PATIENCE, eventually
 
 
 def path(subject, *rest) -> str:
@@ -28,7 +28,7 @@ class Commenting:
 
     path = staticmethod(path)
 
-    def _ask(self, http, method, path, wanted, timeout=30, **body):
+    def _ask(self, http, method, path, wanted, timeout=30 * PATIENCE, **body):
         """Until it is answered with that status; others than 202 and 503 must not come."""
         def answered():
             response = http.request(method, path, **body)

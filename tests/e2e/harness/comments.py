@@ -2,7 +2,7 @@
 import itertools
 
 from .http import Http, pages_of
-from .waiting import eventually, now_ms
+from .waiting import PATIENCE, eventually, now_ms
 
 
 class Comments:
@@ -29,7 +29,7 @@ class Comments:
         message = self.cluster.topics.produce('comment-commands', subject.encode(), ('comment-command', command))
         return key, message.offset
 
-    def ask(self, path, timeout=30, **query):
+    def ask(self, path, timeout=30 * PATIENCE, **query):
         """Asks whichever process owns the subject. The status and the answer; waits while nobody is its owner."""
         def asked():
             for daemon in self.cluster.of('comments'):

@@ -8,7 +8,7 @@ import time
 
 from .broker import REPOSITORY
 from .processes import clean_environment, die_with_parent
-from .waiting import eventually
+from .waiting import PATIENCE, eventually
 
 _FOLDER = REPOSITORY / 'tests/protocol'
 _JAVA = REPOSITORY / 'clients/java/target'
@@ -119,7 +119,7 @@ class Driven:
 
     # what must become true
 
-    def wait_posts(self, expected, timeout=30.0):
+    def wait_posts(self, expected, timeout=30.0 * PATIENCE):
         """Waits until the newest twenty are those of expected(): of them the edge tells every change."""
         def right():
             shown, truth = self.posts[:20], expected()[:20]
@@ -132,7 +132,7 @@ class Driven:
         """How much it has said: for wait_state."""
         return len(self.events)
 
-    def wait_state(self, state: str, reason=None, since=None, timeout=20.0) -> dict:
+    def wait_state(self, state: str, reason=None, since=None, timeout=20.0 * PATIENCE) -> dict:
         """Waits until it is in that state, or has told of it since that mark; returns the event, the first one since then."""
         def found():
             states = [event for event in self.events[since or 0:] if event['event'] == 'state']
@@ -144,7 +144,7 @@ class Driven:
         assert event['reason'] == reason, event
         return event
 
-    def wait_list(self, positions: dict, here: tuple, total=None, timeout=20.0):
+    def wait_list(self, positions: dict, here: tuple, total=None, timeout=20.0 * PATIENCE):
         """Waits until the list is the nearest of {friend: (lat, lng)} as seen from here: in order, to the centimetre."""
         from .geo import distance_m
         truth = sorted((distance_m(*here, *at), user) for user, at in positions.items())

@@ -1,7 +1,7 @@
 """An edge without routers: a test plays the routers itself, reading `locations` and writing `deliveries`."""
 from .geo import e7
 from .records import decode, encode
-from .waiting import eventually
+from .waiting import PATIENCE, eventually
 
 
 class Stage:
@@ -36,7 +36,7 @@ class Stage:
     def kinds(self, user) -> list[str]:
         return [record['kind'] for record in self.said(user)]
 
-    def wait_said(self, user, kind, count=1, timeout=10.0) -> dict:
+    def wait_said(self, user, kind, count=1, timeout=10.0 * PATIENCE) -> dict:
         """Waits for the count-th record of that kind; returns it."""
         def there():
             found = [record for record in self.said(user) if record['kind'] == kind]

@@ -2,7 +2,7 @@
 import collections
 import itertools
 
-from .waiting import eventually
+from .waiting import PATIENCE, eventually
 
 
 class Feed:
@@ -24,7 +24,7 @@ class Feed:
     def http(self, user):
         return self.cluster.http(user)
 
-    def post(self, user, text, timeout=30, **fields) -> dict:
+    def post(self, user, text, timeout=30 * PATIENCE, **fields) -> dict:
         """Says it until it is answered 201, under one key."""
         key = fields.pop('key', f'test-{next(self._keys)}')
 
@@ -38,7 +38,7 @@ class Feed:
             self.posts[user].append(int(post['id']))
         return post
 
-    def edit(self, user, post, text, timeout=30, **claims) -> dict:
+    def edit(self, user, post, text, timeout=30 * PATIENCE, **claims) -> dict:
         """post: as the API has answered it last."""
         def edited():
             response = self.cluster.http(user, **claims).put(f'/v1/posts/{post["id"]}', json={'text': text, 'version': post['version']})
@@ -47,7 +47,7 @@ class Feed:
 
         return eventually(edited, timeout, what=f'the edit of {post["id"]} is answered')
 
-    def delete(self, user, post, timeout=30):
+    def delete(self, user, post, timeout=30 * PATIENCE):
         eventually(lambda: self.http(user).delete(f'/v1/posts/{post}').status_code == 204, timeout,
                    what=f'the post {post} is deleted')
         self.posts[user].remove(int(post))
@@ -61,19 +61,19 @@ class Feed:
         answer = eventually(answered, timeout, what=f'{user}: {path}')
         assert answer[member] is wanted, answer
 
-    def follow(self, user, other, timeout=30):
+    def follow(self, user, other, timeout=30 * PATIENCE):
         self._put(user, f'/v1/follows/{other}', 'following', True, timeout)
         self.following[user].add(other)
 
-    def unfollow(self, user, other, timeout=30):
+    def unfollow(self, user, other, timeout=30 * PATIENCE):
         self._put(user, f'/v1/follows/{other}', 'following', False, timeout)
         self.following[user].discard(other)
 
-    def mute(self, user, other, timeout=30):
+    def mute(self, user, other, timeout=30 * PATIENCE):
         self._put(user, f'/v1/mutes/{other}', 'muted', True, timeout)
         self.muted[user].add(other)
 
-    def unmute(self, user, other, timeout=30):
+    def unmute(self, user, other, timeout=30 * PATIENCE):
         self._put(user, f'/v1/mutes/{other}', 'muted', False, timeout)
         self.muted[user].discard(other)
 
@@ -93,7 +93,7 @@ class Feed:
         """The home timeline as it must be: ids, newest first."""
         return sorted((post for author in self.following[user] - self.muted[user] for post in self.posts[author]), reverse=True)
 
-    def wait_home(self, user, limit=20, timeout=30):
+    def wait_home(self, user, limit=20, timeout=30 * PATIENCE):
         def right():
             items = self.home(user, limit)
             assert [int(item['id']) for item in items] == self.expected(user)

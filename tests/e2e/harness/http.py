@@ -42,7 +42,7 @@ class Lists:
 
 class Http(Lists, requests.Session):
     """client.get('/v1/friends'), client.put('/v1/sharing', json={...}). The base address and the token go by themselves;
-    a request without answer fails after 10 s and what patience tests have."""
+    a request without answer fails after 10 s, and what tests have of patience."""
 
     def __init__(self, base: str, token: str | None = None):
         super().__init__()

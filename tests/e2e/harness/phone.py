@@ -80,9 +80,8 @@ class Phone:
 
     # what it hears
 
-    def expect(self, kind: str | tuple, timeout=10.0, where=None) -> dict:
+    def expect(self, kind: str | tuple, timeout=10.0 * PATIENCE, where=None) -> dict:
         """The next frame of that type, or of one of those types (and for which where(frame) holds); frames before it are passed over."""
-        timeout *= PATIENCE
         deadline = time.monotonic() + timeout
         kinds = (kind,) if isinstance(kind, str) else kind
         with self._changed:
@@ -108,7 +107,7 @@ class Phone:
         with self._changed:
             return {user: (item['lat'], item['lng']) for user, item in self.screen.items()}
 
-    def wait_screen(self, users, timeout=10.0):
+    def wait_screen(self, users, timeout=10.0 * PATIENCE):
         """Waits until exactly these users are on the screen; returns it."""
         wanted = set(users)
 
@@ -119,7 +118,7 @@ class Phone:
         eventually(same, timeout)
         return self.screen
 
-    def wait_item(self, friend, where, timeout=10.0) -> dict:
+    def wait_item(self, friend, where, timeout=10.0 * PATIENCE) -> dict:
         """Waits until that friend is on the screen and where(item) holds; returns the item."""
         def holds():
             with self._changed:
@@ -135,7 +134,7 @@ class Phone:
         """(code, reason) when the connection is closed, else None. 1006: it just vanished."""
         return self._closed
 
-    def wait_closed(self, timeout=10.0) -> int:
+    def wait_closed(self, timeout=10.0 * PATIENCE) -> int:
         """Waits for the server to close, and returns the code."""
         eventually(lambda: self._closed is not None, timeout, what=f'the phone of {self.user} is closed')
         return self._closed[0]

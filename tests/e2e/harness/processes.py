@@ -79,10 +79,10 @@ class Process:
         """It will end by itself, and that is no problem."""
         self._told_to_end = True
 
-    def wait(self, timeout=20.0) -> int:
+    def wait(self, timeout=20.0 * PATIENCE) -> int:
         """Waits until it has ended by itself, and returns its exit code. For ends that a test expects."""
         self.expect_end()
-        return self._child.wait(PATIENCE * timeout)
+        return self._child.wait(timeout)
 
     def terminate(self):
         """SIGTERM, without waiting. Once: a second one ends a daemon at once, with exit code 1."""
@@ -98,10 +98,10 @@ class Process:
         self.resume()
         self.terminate()
         try:
-            return self._child.wait(PATIENCE * timeout)
+            return self._child.wait(timeout)
         except subprocess.TimeoutExpired:
             self.kill()
-            raise AssertionError(f'{self.name} did not end within {PATIENCE * timeout} s of SIGTERM') from None
+            raise AssertionError(f'{self.name} did not end within {timeout} s of SIGTERM') from None
 
     def kill(self):
         """kill -9, and waits for it."""
@@ -140,8 +140,7 @@ class Process:
             return f'{self.name} ended by itself with {self._child.returncode}:\n{self.tail()}'
         return None
 
-    def wait_for_log(self, text: str, timeout=10.0):
-        timeout *= PATIENCE
+    def wait_for_log(self, text: str, timeout=10.0 * PATIENCE):
         deadline = time.monotonic() + timeout
         while text not in self.log():
             assert self.alive(), f'{self.name} ended by itself:\n{self.tail()}'

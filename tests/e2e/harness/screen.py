@@ -42,7 +42,7 @@ class Screen:
         self._context = browser.new_context(viewport=viewport, **options)
         self.page = self._context.new_page()
         self.page.add_init_script(_HEAR + ('' if luck is None else f'Math.random = () => {luck};'))
-        self.page.set_default_timeout(PATIENCE * 20_000)
+        self.page.set_default_timeout(20_000 * PATIENCE)
         self.page.on('request', lambda request: self.requests.append(request.url))
         self.page.on('websocket', self._opened)
         self.page.on('pageerror', lambda error: self._complaints.append(error.message))
@@ -171,11 +171,11 @@ class Screen:
 
     # what must become true
 
-    def wait_state(self, state: str, reason=None, timeout=20.0):
+    def wait_state(self, state: str, reason=None, timeout=20.0 * PATIENCE):
         wanted = f'#state[data-state="{state}"]' + (f'[data-reason="{reason}"]' if reason else '')
-        self.page.wait_for_selector(wanted, timeout=PATIENCE * timeout * 1000)
+        self.page.wait_for_selector(wanted, timeout=timeout * 1000)
 
-    def wait_friends(self, users, timeout=20.0):
+    def wait_friends(self, users, timeout=20.0 * PATIENCE):
         """Exactly these are on the list, and on the map."""
         wanted = set(users)
 
@@ -186,7 +186,7 @@ class Screen:
 
         eventually(same, timeout)
 
-    def wait_posts(self, expected, timeout=30.0):
+    def wait_posts(self, expected, timeout=30.0 * PATIENCE):
         """Waits until the posts shown are the newest of these ids, twenty or more, once waiting ones are shown."""
         def right():
             self.take_news()
@@ -196,7 +196,7 @@ class Screen:
 
         eventually(right, timeout)
 
-    def wait_list(self, positions: dict, total: int, timeout=20.0) -> list[dict]:
+    def wait_list(self, positions: dict, total: int, timeout=20.0 * PATIENCE) -> list[dict]:
         """Waits until the list is the nearest of positions {friend: (lat, lng)}, in order and to the centimetre, from
         where I am; as many as the list has rows. Returns the rows."""
         def right():

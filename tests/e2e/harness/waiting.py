@@ -1,16 +1,16 @@
 """Waiting for what must become true."""
 import time
 
-# Tests say how long something takes on a machine of their own. Others run beside them, and a wait costs only a test that fails.
+# A wait for which a test names no time only ends a test that fails. So it lasts several times what a quiet machine needs: others run beside
+# the test. A time that a test names is a promise of the product, or enough as it is.
 PATIENCE = 3
 
 
-def eventually(check, timeout=30.0, every=0.05, what=None):
-    """Calls check until it returns something true (that is returned) or until PATIENCE * timeout seconds have passed.
+def eventually(check, timeout=30.0 * PATIENCE, every=0.05, what=None):
+    """Calls check until it returns something true (that is returned) or until timeout seconds have passed.
 
     check may assert: the last AssertionError is raised at the end, so that the failure says what was seen.
     """
-    timeout *= PATIENCE
     deadline = time.monotonic() + timeout
     while True:
         failure = None
